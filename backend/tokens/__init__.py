@@ -1,0 +1,1 @@
+"""Explainers of decoder language models."""
