@@ -1,0 +1,17 @@
+"""Vitrine: the page list and the frame around every page. No logic."""
+
+import streamlit as st
+
+from components.frame import sidebar
+
+st.set_page_config(page_title="Vitrine", page_icon=":material/flare:", layout="wide")
+
+page = st.navigation(
+    [
+        st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
+        st.Page("pages/tokens.py", title="Tokens", icon=":material/match_word:"),
+        st.Page("pages/library.py", title="Library", icon=":material/inventory_2:"),
+    ]
+)
+sidebar()
+page.run()

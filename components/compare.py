@@ -1,0 +1,114 @@
+"""Side by side: one panel an explainer, each arriving on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from backend.catalogue import find
+from backend.engine.job import Job
+from backend.explainer import Explainer
+from backend.explanation import Explanation, Request
+from components import jobs
+from components.choose import about
+from components.plain import plain
+from components.session import explanation
+
+
+@dataclass(frozen=True)
+class Item:
+    """One explainer of a comparison: its request, its job, and its explanation once there."""
+
+    request: Request
+    explainer: Explainer
+    job: Job | str
+    explanation: Explanation | None
+
+    @property
+    def title(self) -> str:
+        return self.explainer.title
+
+    @property
+    def live(self) -> bool:
+        """Whether the job may still bring something."""
+        return isinstance(self.job, Job) and not self.job.finished
+
+
+def items(requests: Sequence[Request]) -> tuple[Item, ...]:
+    """Submit or rejoin the job of each request."""
+    found = []
+    for request in requests:
+        job = jobs.hold(request)
+        done = isinstance(job, Job) and job.state == "done"
+        found.append(
+            Item(
+                request=request,
+                explainer=find(request),
+                job=job,
+                explanation=explanation(job.key) if done and isinstance(job, Job) else None,
+            )
+        )
+    return tuple(found)
+
+
+def cancel_button(compared: Sequence[Item], key: str) -> None:
+    """A button that stops every job of these that is still live; in the main script."""
+    live = [item.job.key for item in compared if isinstance(item.job, Job) and item.live]
+    if live:
+        st.button(
+            f"Cancel {len(live)} running" if len(live) > 1 else "Cancel",
+            key=key,
+            icon=":material/stop_circle:",
+            on_click=jobs.cancel,
+            args=(live,),
+        )
+
+
+def grid(compared: Sequence[Item], draw: Callable[[Item], None], key: str) -> None:
+    """Draw one bordered panel an item, two a row.
+
+    Args:
+        draw: draws a finished item's explanation.
+        key: makes the widgets of the panels unique.
+    """
+    for start in range(0, len(compared), 2):
+        row = compared[start : start + 2]
+        for column, item in zip(st.columns(2), row, strict=False):
+            with column, st.container(border=True):
+                _panel(item, draw, f"{key}.{item.request.explainer}")
+
+
+def _panel(item: Item, draw: Callable[[Item], None], key: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{item.title}**", width="stretch")
+        with st.popover("", icon=":material/info:", type="tertiary"):
+            about(type(item.explainer))
+            _cost(item)
+    if isinstance(item.job, str):
+        st.warning(plain(item.job), icon=":material/block:")
+    elif item.explanation is not None:
+        draw(item)
+        for note in (*item.explanation.notes, *item.explanation.source().warnings):
+            st.caption(f":material/info: {plain(note)}")
+    elif item.live:
+        jobs.waiting([item.job])
+    elif item.job.state == "done":
+        st.warning("This result is no longer stored.", icon=":material/history:")
+        st.button("Compute again", key=f"again.{key}", on_click=jobs.retry, args=(item.request,))
+    else:
+        jobs.outcome(item.job, item.request, key)
+
+
+def _cost(item: Item) -> None:
+    if item.explanation is None:
+        return
+    source = item.explanation.source()
+    passes = f"{source.forward_passes} forward"
+    if source.backward_passes:
+        passes += f", {source.backward_passes} backward"
+    st.caption(
+        f"{source.seconds:.2f} s · {passes} passes · {source.device} · {source.dtype}"
+        + (" · from the library" if isinstance(item.job, Job) and item.job.cached else "")
+    )

@@ -1,0 +1,78 @@
+"""Take results away: figures, numbers, and the card with all it takes to reproduce them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import streamlit as st
+
+from backend.explanation import Comparison
+from backend.tokens.explanation import Prompt, TokenExplanation
+from components import take_away
+from components.compare import Item
+from components.figures import render
+from components.plain import plain
+from components.session import engine
+
+MIME = {
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "html": "text/html",
+    "json": "application/json",
+    "csv": "text/csv",
+    "card": "text/html",
+    "safetensors": "application/octet-stream",
+}
+
+
+def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
+    """Pick a result, then download its figure, its numbers or its card."""
+    done = [item for item in compared if item.explanation is not None]
+    if not done:
+        st.info("Nothing to export yet.", icon=":material/download:")
+        return
+    item = st.selectbox("Result", done, format_func=lambda i: i.title, key=f"{prefix}.which")
+    theme = st.segmented_control(
+        "Figure theme", ("light", "dark"), default="light", required=True, key=f"{prefix}.theme"
+    )
+    found = cast(TokenExplanation, item.explanation)
+    given = engine().get_input(opened.family, opened.input)
+    name = f"{item.request.explainer}-{found.source().key[:12]}"
+    with st.container(horizontal=True):
+        for kind, hint in render.capabilities().items():
+            if kind != "json":
+                _button(name, kind, lambda k=kind: take_away.figure(found, k, str(theme)), hint)
+    with st.container(horizontal=True):
+        _button(name, "csv", lambda: take_away.numbers(found))
+        _button(name, "json", lambda: take_away.values(found))
+        _button(name, "safetensors", lambda: take_away.arrays(found))
+        if isinstance(given, Prompt):
+            _button(name, "card", lambda: take_away.card(found, given), label="Explanation card")
+    hints = {hint for hint in render.capabilities().values() if hint}
+    for hint in hints:
+        st.caption(f":material/info: {plain(hint)}")
+    if isinstance(given, Prompt):
+        st.caption("The command that reproduces this result:")
+        st.code(take_away.command(found, given), language="bash", wrap_lines=True)
+
+
+def _button(
+    name: str, kind: str, make: Callable[[], bytes], hint: str = "", label: str = ""
+) -> None:
+    """A download whose file is made at the click, off the page's own thread."""
+    ending = "html" if kind == "card" else kind
+    stem = f"{name}-card" if kind == "card" else name
+    st.download_button(
+        label or kind.upper(),
+        data=make,
+        file_name=f"{stem}.{ending}",
+        mime=MIME[kind],
+        key=f"export.{name}.{kind}",
+        icon=":material/download:",
+        help=hint or None,
+        on_click="ignore",
+    )
+
+

@@ -1,0 +1,91 @@
+"""Jobs on the screen: progress, time left, cancel, and the result of a running job."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import streamlit as st
+
+from backend.engine.job import Job
+from backend.errors import Busy, VitrineError
+from backend.explanation import Request
+from components.session import engine, holder
+
+POLL_SECONDS = 0.5
+
+
+def hold(request: Request) -> Job | str:
+    """The job of a request, submitted if this session has not cancelled it.
+
+    Returns:
+        The job, or a sentence that says why there is none.
+    """
+    try:
+        key = engine().key(request)
+        live = engine().job(key)
+        if live is not None and live.finished and live.state != "done":
+            return live
+        return engine().submit(request, holder())
+    except (VitrineError, Busy) as error:
+        return str(error)
+
+
+def retry(request: Request) -> None:
+    """Submit a request again whose job failed or was cancelled."""
+    with contextlib.suppress(VitrineError):  # `hold` shows it on the next run
+        engine().submit(request, holder())
+
+
+def cancel(keys: Sequence[str]) -> None:
+    """Drop this session's hold on the jobs; those nobody else holds stop."""
+    for key in keys:
+        engine().cancel(key, holder())
+
+
+def waiting(jobs: Sequence[Job]) -> None:
+    """Show jobs until one of them changes for good, then run the page again.
+
+    The rerun is asked for on every tick while it is due, because a rerun asked for once from a
+    polling fragment can get lost.
+    """
+    live = tuple(job for job in jobs if not job.finished)
+    if live:
+        _poll(live)
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _poll(jobs: tuple[Job, ...]) -> None:
+    if any(job.finished for job in jobs):
+        st.rerun()
+    for job in jobs:
+        engine().touch(job.key, holder())
+        bar(job)
+
+
+def bar(job: Job) -> None:
+    """One job's progress: what it does, how far it is, how long it will take."""
+    share = min(job.done / job.total, 1.0) if job.total else 0.0
+    st.progress(share, text=describe(job))
+
+
+def describe(job: Job) -> str:
+    """One line about a job that has not finished."""
+    if job.state == "queued":
+        ahead = f", {job.place - 1} ahead" if job.place > 1 else ""
+        return f"{job.title}: waiting for the worker{ahead}"
+    left = "" if job.eta_s is None else f" · about {_time(job.eta_s)} left"
+    return f"{job.title}: {job.what or 'starting'}{left}"
+
+
+def _time(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{round(seconds / 60)} min"
+
+
+def outcome(job: Job, request: Request, key: str) -> None:
+    """A job that failed or was cancelled, with a button to try again."""
+    if job.state == "cancelled":
+        st.info("Cancelled. Nothing was stored.", icon=":material/cancel:")
+    else:
+        st.error(job.error or "The job failed.", icon=":material/error:")
+    st.button("Try again", key=f"retry.{key}", on_click=retry, args=(request,))

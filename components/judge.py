@@ -1,0 +1,191 @@
+"""How far to trust what is shown: the faithfulness scoreboard and the agreement matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import streamlit as st
+
+from backend import agreement
+from backend.engine.job import Job
+from backend.tokens.explanation import TokenExplanation
+from backend.tokens.metrics import METRICS
+from components import jobs
+from components.compare import Item
+from components.figures import palette, scores
+from components.plain import plain
+from components.session import theme_name
+
+OPERATORS = {"key_masking": "Key masking", "neutral": "Neutral token"}
+
+
+def scoreboard(scored: Sequence[tuple[str, Item, Item | None]], prefix: str) -> None:
+    """The faithfulness of every method by one harness, with a random row.
+
+    Args:
+        scored: (name, the score's item, the item it is about or None for the random row).
+    """
+    operator = st.segmented_control(
+        "A token is taken away by",
+        list(OPERATORS),
+        format_func=OPERATORS.__getitem__,
+        default="key_masking",
+        required=True,
+        key=f"{prefix}.operator",
+    )
+    done = [entry for entry in scored if entry[1].explanation is not None]
+    _pending(scored, prefix)
+    if not done:
+        return
+    rows = [_row(name, score, about, str(operator)) for name, score, about in done]
+    st.plotly_chart(
+        scores.scoreboard(rows, theme=theme_name()),
+        theme=None,
+        key=f"{prefix}.board",
+        alt="Faithfulness of each method beside random rankings",
+    )
+    _numbers(rows)
+    _undefined(done, str(operator))
+    curves = {name: cast(TokenExplanation, score.explanation) for name, score, _ in done}
+    st.plotly_chart(
+        scores.curves(curves, str(operator), theme=theme_name()),
+        theme=None,
+        key=f"{prefix}.curves",
+        alt="Answer probability as tokens are taken away, most important first and last",
+    )
+    with st.expander("How to read these numbers"):
+        for metric in METRICS:
+            better = "higher is better" if metric.higher_is_better else "lower is better"
+            st.markdown(f"**{metric.title}** ({better}). {metric.how_to_read}")
+
+
+def _pending(scored: Sequence[tuple[str, Item, Item | None]], prefix: str) -> None:
+    for _, score, _ in scored:
+        if isinstance(score.job, str):
+            st.warning(plain(score.job), icon=":material/block:")
+        elif score.job.finished and score.job.state != "done":
+            jobs.outcome(score.job, score.request, f"{prefix}.{score.job.key}")
+    live = [score.job for _, score, _ in scored if isinstance(score.job, Job) and score.live]
+    if live:
+        st.caption(f"{len(live)} of {len(scored)} scores still to come")
+        jobs.waiting(live[:1])
+
+
+def _row(name: str, score: Item, about: Item | None, operator: str) -> scores.ScoreRow:
+    found = cast(TokenExplanation, score.explanation)
+    subject = about.explanation.source() if about and about.explanation else None
+    return scores.ScoreRow(
+        name=name,
+        metrics=found.values["metrics"][operator],
+        spread=found.values.get("spread", {}).get(operator, {}),
+        seconds=subject.seconds if subject else None,
+        forward_passes=subject.forward_passes if subject else None,
+    )
+
+
+def _numbers(rows: Sequence[scores.ScoreRow]) -> None:
+    titles = {metric.id: metric.title for metric in METRICS}
+    table = []
+    for row in rows:
+        line: dict[str, Any] = {"method": row.name}
+        line |= {title: row.metrics.get(name) for name, title in titles.items()}
+        line |= {"seconds": row.seconds, "forward passes": row.forward_passes}
+        table.append(line)
+    number = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config=dict.fromkeys([*titles.values(), "seconds"], number),
+        alt="Faithfulness numbers",
+    )
+
+
+def _undefined(done: Sequence[tuple[str, Item, Item | None]], operator: str) -> None:
+    reasons: dict[str, set[str]] = {}
+    titles = {metric.id: metric.title for metric in METRICS}
+    for _, score, _ in done:
+        for name, reason in (
+            score.explanation.values["undefined"] if score.explanation else {}
+        ).items():
+            where, _, metric = name.partition("/")
+            if where == operator:
+                reasons.setdefault(reason, set()).add(titles.get(metric, metric))
+    for reason, metrics in reasons.items():
+        st.caption(f"Not defined: {', '.join(sorted(metrics))}: {plain(reason)}")
+
+
+def agree(compared: Sequence[Item], prefix: str) -> None:
+    """How far the methods agree, and for two of them which tokens they rank differently."""
+    done = [
+        item
+        for item in compared
+        if item.explanation is not None and item.explainer.role == "attribution"
+    ]
+    if len(done) < 2:
+        st.info("Agreement needs two finished explainers.", icon=":material/join_inner:")
+        return
+    names = [item.title for item in done]
+    maps = [item.explanation.arrays["scores"] for item in done if item.explanation]
+    found = agreement.agreement(names, maps)
+    kinds = {
+        "Rank correlation (Spearman)": found.spearman,
+        "Top-k overlap": found.overlap,
+        "Sign agreement": found.sign,
+    }
+    kind = st.segmented_control(
+        "Measure", list(kinds), default=next(iter(kinds)), required=True, key=f"{prefix}.measure"
+    )
+    event = st.plotly_chart(
+        scores.agreement(names, kinds[str(kind)], theme=theme_name(), title=str(kind)),
+        theme=None,
+        key=f"{prefix}.matrix",
+        on_select="rerun",
+        selection_mode="points",
+        alt=f"Agreement of the methods: {kind}",
+    )
+    for reason in found.reasons:
+        st.caption(f"Not defined: {plain(reason)}")
+    _differences(done, event, prefix)
+
+
+def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
+    names = [item.title for item in done]
+    clicked = [p for p in event.selection.points if p.get("customdata")] if event else []
+    first, second = names[0], names[1]
+    if clicked:
+        first, second = clicked[0]["customdata"][:2]
+    left, right = st.columns(2)
+    a = left.selectbox(
+        "Compare", names, index=names.index(first), key=f"{prefix}.a.{first}.{second}"
+    )
+    b = right.selectbox(
+        "with", names, index=names.index(second), key=f"{prefix}.b.{first}.{second}"
+    )
+    if a == b:
+        st.caption("Choose two different methods, or click a cell of the matrix.")
+        return
+    one, other = (cast(TokenExplanation, done[names.index(n)].explanation) for n in (a, b))
+    x, y = one.arrays["scores"], other.arrays["scores"]
+    sequence = one.sequence
+    st.caption("Tokens these two rank most differently; a click on the matrix picks the pair.")
+    st.dataframe(
+        [
+            {
+                "token": palette.visible(sequence.text[slice(*sequence.offsets[p])]),
+                "position": p,
+                f"rank by {a}": _rank(x, p),
+                f"rank by {b}": _rank(y, p),
+                f"score by {a}": float(x[p]),
+                f"score by {b}": float(y[p]),
+            }
+            for p in agreement.differing(x, y, 10)
+        ],
+        hide_index=True,
+        alt=f"Tokens ranked differently by {a} and {b}",
+    )
+
+
+def _rank(values: np.ndarray, position: int) -> int:
+    return int(np.sum(values > values[position])) + 1

@@ -1,0 +1,47 @@
+"""What a page shows is named by its URL: open it, keep it over page switches, share it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import streamlit as st
+
+from backend.explanation import Comparison
+from components.session import engine
+
+PARAMETER = "c"
+
+
+def show(comparison: Comparison) -> None:
+    """Make a page show this comparison; to be called from a widget's callback."""
+    key = engine().put_comparison(comparison)
+    st.session_state[f"shown.{comparison.family}"] = key
+    st.session_state[f"seeded.{comparison.family}"] = key
+    st.query_params[PARAMETER] = key
+
+
+def shown(family: str, seed: Callable[[Comparison], None]) -> Comparison | None:
+    """The comparison this page shows, from the URL or from before the page was left.
+
+    Args:
+        family: the page's family.
+        seed: sets the page's widgets from a comparison; called once for each that a link opens.
+    """
+    key = st.query_params.get(PARAMETER) or st.session_state.get(f"shown.{family}")
+    if not key:
+        return None
+    found = engine().get_comparison(key) if re.fullmatch(r"[0-9a-f]{64}", key) else None
+    if found is None or found.family != family:
+        st.warning(
+            "This link names a result that is not in this library. It may have been deleted, or "
+            "the link is incomplete. Choose an input below to start afresh.",
+            icon=":material/link_off:",
+        )
+        return None
+    st.session_state[f"shown.{family}"] = key
+    st.query_params[PARAMETER] = key
+    if st.session_state.get(f"seeded.{family}") != key:
+        seed(found)
+        st.session_state[f"seeded.{family}"] = key
+    return found

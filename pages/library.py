@@ -1,0 +1,56 @@
+"""Everything that was explained: filter, open, compare any two, pin, delete."""
+
+import streamlit as st
+
+from backend.catalogue import catalogue
+from components import library, token_views
+from components.plain import plain
+from components.session import engine
+
+st.title("Library", anchor=False)
+entries = library.attributions()
+used = engine().store.size() / 1e6
+st.caption(
+    f"{len(entries)} explanations. The store takes {used:,.0f} MB of "
+    f"{engine().settings.store_max_gb * 1000:,.0f} MB; past that, what was not used for longest "
+    "goes first, and pinned results stay."
+)
+if not entries:
+    st.info(
+        "Nothing is stored yet. Explain something, and it is kept here.", icon=":material/info:"
+    )
+    st.stop()
+
+titles = {family.id: family.title for family in catalogue().values()}
+names = {cls.id: cls.title for family in catalogue().values() for cls in family.explainers}
+left, middle, right = st.columns(3)
+family = left.selectbox("Family", ["all", *titles], format_func=lambda v: titles.get(v, "All"))
+explainer = middle.selectbox(
+    "Explainer", ["all", *names], format_func=lambda v: names.get(v, "All")
+)
+words = right.text_input("Search in inputs", placeholder="a word")
+shown = [
+    entry
+    for entry in entries
+    if family in ("all", entry.family)
+    and explainer in ("all", entry.meta.get("explainer"))
+    and words.casefold() in entry.title.casefold()
+]
+if not shown:
+    st.info("Nothing matches these filters.", icon=":material/filter_alt_off:")
+    st.stop()
+
+selected = library.table(shown, "library.table")
+library.actions(selected)
+
+pair = library.pair(selected)
+if pair:
+    st.subheader("Side by side", anchor=False)
+    for column, (found, entry) in zip(st.columns(2), zip(pair, selected, strict=True), strict=True):
+        with column, st.container(border=True):
+            st.markdown(f"**{plain(library.describe(found))}**")
+            token_views.stored(found, entry.key)
+elif len(selected) > 1:
+    st.caption("Select exactly two explanations of one family to see them side by side.")
+else:
+    st.caption("Select one row to open it, two of one family to compare them.")

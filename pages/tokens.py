@@ -1,0 +1,172 @@
+"""Which tokens of a prompt a language model's answer rests on."""
+
+import streamlit as st
+
+from backend.catalogue import catalogue
+from backend.explanation import Comparison
+from backend.tokens import plan
+from components import choose, compare, export, jobs, judge, permalink, prompt, token_views
+from components.frame import step
+from components.plain import plain
+from components.session import engine, explanation
+
+FAMILY = catalogue()["tokens"]
+DEFAULT = ("contribution_weights", "attention_mean", "integrated_gradients", "leave_one_out")
+
+
+def seed(comparison: Comparison) -> None:
+    """Set the page's widgets as the opened comparison has them."""
+    choose.seed_model(FAMILY, "t", comparison.model)
+    given = engine().get_input("tokens", comparison.input)
+    if given is not None:
+        prompt.seed_prompt("t", given)
+    prompt.seed_target("t", FAMILY.Target.model_validate(comparison.target))
+    choose.seed_explainers(FAMILY, "t", comparison.choices)
+
+
+def explain_selected(comparison: Comparison, span: tuple[int, ...]) -> None:
+    """Show the comparison with another explained span."""
+    target = {**comparison.target, "span": list(span) or None}
+    permalink.show(comparison.model_copy(update={"target": target}))
+
+
+st.title("Tokens", anchor=False)
+st.caption(FAMILY.summary)
+opened = permalink.shown("tokens", seed)
+
+model_column, input_column, explainer_column = st.columns([1, 1.6, 1.4], gap="medium")
+with model_column, st.container(border=True):
+    step(1, "Model")
+    model = choose.model(FAMILY, "t")
+with input_column, st.container(border=True):
+    step(2, "Input")
+    given = prompt.prompt("t")
+    target = prompt.target("t", prompt.suggested("t"))
+with explainer_column, st.container(border=True):
+    step(3, "Explainers")
+    choices = choose.explainers(FAMILY, "t", DEFAULT)
+    seed_number = choose.seed_number("t")
+
+ready = model is not None and given is not None and bool(choices)
+if ready:
+    wanted = Comparison(
+        family="tokens",
+        model=model,
+        input=engine().put_input(given, "tokens"),
+        target=target.model_dump(mode="json"),
+        choices=choices,
+        seed=seed_number,
+    )
+st.button(
+    "Explain",
+    type="primary",
+    icon=":material/play_arrow:",
+    disabled=not ready,
+    help=None if ready else "Choose a model, an input and at least one explainer.",
+    on_click=permalink.show,
+    args=(wanted,) if ready else (),
+)
+
+if opened is None:
+    step(4, "Results")
+    st.info(
+        "Press **Explain** to run the chosen explainers on this input.",
+        icon=":material/play_arrow:",
+    )
+    st.stop()
+
+step(4, "Results")
+first = plan.continuation_request(opened)
+job = jobs.hold(first)
+if isinstance(job, str):
+    st.error(plain(job), icon=":material/error:")
+    st.stop()
+if not job.finished:
+    st.button("Cancel", icon=":material/stop_circle:", on_click=jobs.cancel, args=([job.key],))
+    jobs.waiting([job])
+    st.stop()
+continuation = explanation(job.key)
+if job.state != "done" or continuation is None:
+    jobs.outcome(job, first, "answer")
+    st.stop()
+
+requests = plan.requests(opened, continuation)
+compared = compare.items(requests)
+
+left, right = st.columns([3, 1], vertical_alignment="bottom")
+with left:
+    level = st.segmented_control(
+        "Show scores by", token_views.LEVELS, default="token", required=True, key="t.level"
+    )
+    scale = st.segmented_control(
+        "Colour scale",
+        (token_views.SHARED, token_views.OWN),
+        default=token_views.SHARED,
+        required=True,
+        key="t.scale",
+        help="Shared: equal colours are equal shares of a method's total. Each its own: the "
+        "darkest colour is each method's largest score.",
+    )
+with right:
+    compare.cancel_button(compared, "t.cancel")
+
+with st.container(border=True):
+    whole = tuple(range(len(continuation.sequence.answer)))
+    now = tuple(opened.target.get("span") or whole)
+    span = token_views.answer(continuation, level, now, f"t.answer.{opened.key()}")
+    if span and span != now:
+        st.button(
+            f"Explain the {len(span)} chosen of {len(whole)} answer tokens",
+            icon=":material/ads_click:",
+            on_click=explain_selected,
+            args=(opened, span if span != whole else ()),
+        )
+
+done = [item for item in compared if item.explanation is not None]
+scored_maps = [item for item in done if item.explainer.role == "attribution"]
+limits = dict(
+    zip(
+        [item.request.explainer for item in scored_maps],
+        token_views.shared_limits([item.explanation for item in scored_maps], level),
+        strict=True,
+    )
+)
+
+
+def draw(item: compare.Item) -> None:
+    """One panel's explanation."""
+    if item.explainer.role == "view":
+        token_views.lens_view([item])
+    else:
+        shared = limits[item.request.explainer] if scale == token_views.SHARED else None
+        token_views.strip(item, level, shared)
+
+
+compare.grid(compared, draw, "t.grid")
+
+scores_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
+    ["Faithfulness", "Agreement", "Attention heads", "Top tokens", "What the model saw", "Export"],
+    key="t.tabs",
+    on_change="rerun",
+)
+if scores_tab.open:
+    with scores_tab:
+        score_items = compare.items(plan.score_requests(opened, continuation, requests))
+        about = [*(item for item in compared if item.explainer.role == "attribution"), None]
+        names = [item.title if item else "random" for item in about]
+        judge.scoreboard(list(zip(names, score_items, about, strict=True)), "t.scores")
+if agree_tab.open:
+    with agree_tab:
+        judge.agree(compared, "t.agree")
+if heads_tab.open:
+    with heads_tab:
+        token_views.heatmaps(compared, "t.heads")
+if table_tab.open:
+    with table_tab:
+        token_views.table(compared, level, "t.top")
+if saw_tab.open:
+    with saw_tab:
+        token_views.saw(continuation)
+if export_tab.open:
+    with export_tab:
+        export.panel(compared, opened, "t.export")
