@@ -1,0 +1,97 @@
+"""The Tokens page in a real browser, from a fresh store to the exported files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import Served, Watch, serve
+
+pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    yield from serve(tmp_path_factory.mktemp("browser") / "store")
+
+
+def panels(page: Page) -> None:
+    """Wait until the four default explainers have drawn their strips (and the answer its own)."""
+    expect(page.locator(".strip")).to_have_count(5, timeout=240_000)
+
+
+def download(page: Page, name: str, folder: Path) -> Path:
+    with page.expect_download() as pending:
+        page.get_by_role("button", name=name, exact=True).click()
+    target = folder / pending.value.suggested_filename
+    pending.value.save_as(target)
+    return target
+
+
+def test_fresh_store_to_export(
+    app: Served, chromium: Browser, context: BrowserContext, tmp_path: Path
+) -> None:
+    watch = Watch()
+    page = context.new_page()
+    watch.follow(page, app.url)
+    page.goto(f"{app.url}/tokens")
+    page.get_by_role("button", name="Explain", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile("^Cancel"))).to_be_visible(timeout=60_000)
+    expect(page).to_have_url(re.compile(r"\?c=[0-9a-f]{64}"))
+    link = page.url
+    assert "France" not in link
+
+    page.reload()  # in the middle of the job
+    panels(page)
+    expect(page.locator(".strip").first).to_contain_text("The capital of France is")
+
+    page.get_by_role("tab", name="Export").click()
+    png = download(page, "PNG", tmp_path)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert png.stat().st_size > 5_000
+    card = download(page, "Explanation card", tmp_path).read_text(encoding="utf-8")
+    assert "python -m backend explain tokens" in card
+    assert not re.search(r'(?:src|href)\s*=\s*["\']https?://(?!arxiv)', card.split("<body", 1)[0])
+
+    other = chromium.new_context(viewport={"width": 390, "height": 844})
+    second = other.new_page()
+    watch.follow(second, app.url)
+    second.goto(link)
+    expect(second.locator(".strip")).to_have_count(5, timeout=60_000)
+    other.close()
+    assert watch.outbound == []
+    assert watch.errors == []
+
+
+def test_choosing_an_answer_token_changes_the_span(app: Served, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(f"{app.url}/tokens")
+    page.get_by_role("button", name="Explain", exact=True).click()
+    panels(page)
+    before = page.url
+    page.locator(".strip").first.get_by_role("button").last.click()
+    page.get_by_role("button", name=re.compile("^Explain the")).click()
+    expect(page).not_to_have_url(before)
+    panels(page)
+
+
+def test_script_in_a_prompt_stays_text(app: Served, context: BrowserContext) -> None:
+    watch = Watch()
+    page = context.new_page()
+    watch.follow(page, app.url)
+    page.goto(f"{app.url}/tokens")
+    page.get_by_text("Write", exact=True).click()
+    text = "<script>alert(1)</script> ![x](http://example.invalid/a.png) مرحبا 👩‍👩‍👧 the the"
+    page.get_by_label("Text").fill(text)
+    page.get_by_label("Text").press("Control+Enter")
+    page.get_by_role("button", name="Explain", exact=True).click()
+    panels(page)
+    shown = page.locator(".strip").nth(1).inner_text()
+    assert "<script>alert(1)</script>" in shown
+    assert "👩‍👩‍👧" in shown
+    assert watch.outbound == []
+    assert watch.errors == []
