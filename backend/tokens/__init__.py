@@ -9,6 +9,7 @@ from backend.explainer import Family, Preset
 from backend.explanation import ModelRef
 from backend.tokens.architecture import unsupported
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
+from backend.tokens.faithfulness import Faithfulness
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -28,7 +29,7 @@ FAMILY = Family(
     title="Tokens",
     summary="Which tokens of a prompt a language model's answer rests on.",
     explainers=(),
-    steps=(),
+    steps=(Faithfulness,),
     presets=(
         Preset(
             id="smollm2-135m-instruct",
