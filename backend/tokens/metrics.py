@@ -218,7 +218,9 @@ def density(scores: np.ndarray, order: np.ndarray, counts: np.ndarray) -> np.nda
     total = mass.sum()
     if not total > 0:
         raise Undefined("the scores of the prompt do not sum to more than zero")
-    return 1.0 - np.concatenate([[0.0], np.cumsum(mass)])[counts] / total
+    removed = np.concatenate([[0.0], np.cumsum(mass)])
+    remaining: np.ndarray = 1.0 - removed[counts] / total
+    return remaining
 
 
 def rise(logprobs: np.ndarray) -> float:
