@@ -14,7 +14,7 @@ from backend.tokens.explanation import TokenExplanation
 from backend.tokens.metrics import METRICS
 from components import jobs
 from components.compare import Item
-from components.figures import palette, scores
+from components.figures import labels, scores
 from components.plain import plain
 from components.session import theme_name
 
@@ -128,7 +128,8 @@ def agree(compared: Sequence[Item], prefix: str) -> None:
         return
     names = [item.title for item in done]
     maps = [item.explanation.arrays["scores"] for item in done if item.explanation]
-    found = agreement.agreement(names, maps)
+    signed = [cast(TokenExplanation, item.explanation).signed for item in done]
+    found = agreement.agreement(names, maps, signed=signed)
     kinds = {
         "Rank correlation (Spearman)": found.spearman,
         "Top-k overlap": found.overlap,
@@ -145,7 +146,7 @@ def agree(compared: Sequence[Item], prefix: str) -> None:
         selection_mode="points",
         alt=f"Agreement of the methods: {kind}",
     )
-    for reason in found.reasons:
+    for reason in sorted(set(found.reasons.values())):
         st.caption(f"Not defined: {plain(reason)}")
     _differences(done, event, prefix)
 
@@ -173,7 +174,7 @@ def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
     st.dataframe(
         [
             {
-                "token": palette.visible(sequence.text[slice(*sequence.offsets[p])]),
+                "token": labels.visible(sequence.text[slice(*sequence.offsets[p])]),
                 "position": p,
                 f"rank by {a}": _rank(x, p),
                 f"rank by {b}": _rank(y, p),

@@ -11,7 +11,7 @@ import streamlit as st
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.sequence import Level
 from components.compare import Item
-from components.figures import attention, lens, palette, tokens
+from components.figures import attention, labels, lens, palette, tokens
 from components.session import theme_name
 from components.token_strip import token_strip
 
@@ -34,7 +34,7 @@ def answer(
         inside = [
             p - sequence.prompt_length for p in range(unit.start, unit.stop) if p in sequence.answer
         ]
-        tip = f"{palette.visible(unit.text)} · token {unit.start}"
+        tip = f"{labels.visible(unit.text)} · token {unit.start}"
         if inside:
             chance = float(np.prod(probabilities[inside]))
             tip += f" · probability {chance:.3f} · click to explain or leave out"
@@ -109,7 +109,7 @@ def _cell(cell: tokens.Cell, limit: float, total: float, theme: palette.Theme) -
         "text": cell.text,
         "fill": fill,
         "ink": "" if unknown else palette.ink_on(fill),
-        "tip": f"{palette.visible(cell.text)} · token {cell.start} · {score}",
+        "tip": f"{labels.visible(cell.text)} · token {cell.start} · {score}",
         "marks": marks,
         "choice": [],
     }
@@ -125,7 +125,7 @@ def _legend(limit: float, unit: str, theme: palette.Theme, *, signed: bool) -> N
         f'font-variant-numeric:tabular-nums"><span>{left}</span>'
         f'<span style="flex:1;max-width:220px;height:9px;border-radius:5px;'
         f'background:linear-gradient(90deg,{stops})"></span><span>{right}</span>'
-        f'<span style="opacity:.75">{palette.text(unit)}</span></div>'
+        f'<span style="opacity:.75">{labels.escape(unit)}</span></div>'
     )
 
 
@@ -191,7 +191,7 @@ def saw(continuation: TokenExplanation) -> None:
         [
             {
                 "position": p,
-                "token": palette.visible(sequence.text[a:b]),
+                "token": labels.visible(sequence.text[a:b]),
                 "id": sequence.ids[p],
                 "role": sequence.roles[p],
                 "special": sequence.special[p],
