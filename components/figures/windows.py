@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-AROUND = 4
+AROUND = 3
 """Units kept on each side of one that is kept for its score."""
 
 SHORTEST_GAP = 4

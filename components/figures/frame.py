@@ -1,0 +1,76 @@
+"""What all figures with axes share: title, fonts, colours, margins, colour bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from components.figures.canvas import hover_label, wrap
+from components.figures.palette import FONT, Scale, Theme, escape
+
+SUBTITLE_EM = 56.0
+
+
+def frame(figure: go.Figure, theme: Theme, title: str, notes: list[str], height: int) -> go.Figure:
+    """Give the figure its title, one line a note below it, and the theme's look.
+
+    Args:
+        height: of everything but the title, in pixels.
+    """
+    lines = [line for note in notes for line in wrap(note, SUBTITLE_EM)]
+    top = 40 + 18 * len(lines) if title or lines else 8
+    axis: dict[str, Any] = {
+        "gridcolor": theme.grid,
+        "tickcolor": theme.grid,
+        "automargin": True,
+        "zeroline": False,
+        "title_font": {"size": 12, "color": theme.muted},
+    }
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
+    figure.update_layout(
+        template=None,
+        height=height + top,
+        margin={"l": 12, "r": 12, "t": top + 12, "b": 12, "pad": 2},
+        paper_bgcolor=theme.paper,
+        plot_bgcolor=theme.paper,
+        font={"family": FONT, "color": theme.ink, "size": 12},
+        hoverlabel=hover_label(theme),
+        title={
+            "text": "<br>".join([escape(title), *(_note(line, theme) for line in lines)]),
+            "x": 0,
+            "xref": "container",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"l": 14, "t": 24},
+            "font": {"size": 17, "weight": 600, "color": theme.ink},
+        },
+        meta={"title": title, "notes": notes},
+    )
+    return figure
+
+
+def _note(line: str, theme: Theme) -> str:
+    style = f"font-size:12.5px;font-weight:400;color:{theme.muted}"
+    return f'<span style="{style}">{escape(line)}</span>'
+
+
+def color_axis(
+    theme: Theme, scale: Scale, ends: tuple[float, float], unit: str, **bar: Any
+) -> dict[str, Any]:
+    """A colour axis with its bar; the unit stands beside the bar."""
+    return {
+        "colorscale": [list(step) for step in scale],
+        "cmin": ends[0],
+        "cmax": ends[1],
+        "colorbar": {
+            "title": {"text": escape(unit), "side": "right", "font": {"size": 12}},
+            "tickfont": {"size": 11, "color": theme.ink},
+            "outlinewidth": 0,
+            "thickness": 12,
+            "nticks": 7,
+            **bar,
+        },
+    }
