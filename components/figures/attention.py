@@ -78,7 +78,9 @@ def pair(
         notes.append(f"{_name(array)}{how}: {_largest([found]).lower()}")
     figure.update_yaxes(showticklabels=False, title=None, row=1, col=2)
     title = f"Attention and contributions · {_where(explanation, 'attention', layer, head, False)}"
-    return frame(figure, look, title, ["; ".join(notes), *_reduced(found)], _height(found))
+    return frame(
+        figure, look, title, ["; ".join(notes), *_reduced(found)], _height(found), panels=True
+    )
 
 
 def heads(

@@ -9,17 +9,27 @@ import plotly.graph_objects as go
 from components.figures.canvas import hover_label, wrap
 from components.figures.palette import FONT, Scale, Theme, escape
 
-SUBTITLE_EM = 56.0
+SUBTITLE_EM = 46.0
 
 
-def frame(figure: go.Figure, theme: Theme, title: str, notes: list[str], height: int) -> go.Figure:
+def frame(
+    figure: go.Figure,
+    theme: Theme,
+    title: str,
+    notes: list[str],
+    height: int,
+    *,
+    panels: bool = False,
+) -> go.Figure:
     """Give the figure its title, one line a note below it, and the theme's look.
 
     Args:
         height: of everything but the title, in pixels.
+        panels: whether the panels have titles of their own.
     """
     lines = [line for note in notes for line in wrap(note, SUBTITLE_EM)]
     top = 40 + 18 * len(lines) if title or lines else 8
+    top += 18 if panels else 0
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "tickcolor": theme.grid,

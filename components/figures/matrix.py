@@ -1,0 +1,74 @@
+"""Agreement of the methods as a matrix with its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from components.figures.frame import color_axis, frame
+from components.figures.palette import diverging, escape, ink_on, on_scale, sequential, shorten
+from components.figures.palette import theme as theme_of
+
+
+def agreement(
+    names: Sequence[str], matrix: np.ndarray, theme: str = "light", title: str = "Agreement"
+) -> go.Figure:
+    """A matrix of pairwise agreement with its numbers; NaN is grey with a dash.
+
+    A cell can be clicked: its point has the two names as `customdata`.
+
+    Args:
+        matrix: [M, M], -1 to 1, or 0 to 1 where none of it is negative and it is no correlation.
+    """
+    look = theme_of(theme)
+    values = np.asarray(matrix, dtype=np.float64)
+    signed = "correlation" in title.lower() or bool((values[np.isfinite(values)] < 0).any())
+    scale = diverging(look) if signed else sequential(look)
+    low = -1.0 if signed else 0.0
+    shown = [escape(shorten(name, 16)) for name in names]
+    places = list(range(len(names)))
+    figure = go.Figure(
+        go.Heatmap(
+            z=values.astype(np.float32),
+            x=places,
+            y=places,
+            coloraxis="coloraxis",
+            hoverinfo="skip",
+            xgap=2,
+            ygap=2,
+        )
+    )
+    cells = [(i, j, values[i, j]) for i in places for j in places]
+    inks = [
+        ink_on(look.neutral if math.isnan(v) else on_scale((v - low) / (1 - low), scale))
+        for _, _, v in cells
+    ]
+    figure.add_scatter(
+        x=[j for _, j, _ in cells],
+        y=[i for i, _, _ in cells],
+        mode="markers+text",
+        marker={"size": 30, "opacity": 0, "symbol": "square"},
+        text=["–" if math.isnan(v) else f"{v:.2f}".replace("-", "−") for _, _, v in cells],
+        textfont={"color": inks, "size": 13},
+        customdata=[[names[i], names[j]] for i, j, _ in cells],
+        hovertext=[
+            f"{escape(names[i])} and {escape(names[j])}: "
+            + ("not defined" if math.isnan(v) else f"{v:.3f}")
+            for i, j, v in cells
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+        unselected={"textfont": {"color": look.ink}, "marker": {"opacity": 0}},
+        selected={"marker": {"opacity": 0}},
+        showlegend=False,
+    )
+    bar = color_axis(look, scale, (low, 1.0), title)
+    ticks = {"tickvals": places, "ticktext": shown, "showgrid": False, "ticks": ""}
+    span = [-0.5, len(names) - 0.5]
+    figure.update_layout(coloraxis=bar, dragmode=False, clickmode="event+select")
+    figure.update_xaxes(**ticks, range=span, tickangle=-35)
+    figure.update_yaxes(**ticks, range=span[::-1])
+    done = frame(figure, look, title, [], 46 * len(names) + 130)
+    return done.update_layout(plot_bgcolor=look.neutral)
