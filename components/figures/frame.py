@@ -29,7 +29,7 @@ def frame(
     """
     lines = [line for note in notes for line in wrap(note, SUBTITLE_EM)]
     top = 40 + 18 * len(lines) if title or lines else 8
-    top += 18 if panels else 0
+    top += 24 if panels else 0
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "tickcolor": theme.grid,

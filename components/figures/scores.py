@@ -13,7 +13,7 @@ from backend.tokens.metrics import METRICS
 from components.figures.curves import RANDOM, curves
 from components.figures.frame import color_axis, frame
 from components.figures.matrix import agreement
-from components.figures.palette import diverging, escape, ink_on, on_scale
+from components.figures.palette import Theme, diverging, escape, ink_on, on_scale, shorten
 from components.figures.palette import theme as theme_of
 
 __all__ = ["RANDOM", "ScoreRow", "agreement", "curves", "distance", "scoreboard"]
@@ -53,79 +53,95 @@ def scoreboard(
     theme: str = "light",
     directions: Mapping[str, bool] | None = None,
 ) -> go.Figure:
-    """A table of methods and metrics, coloured by how far each is from random rankings.
+    """A table of metrics and methods, coloured by how far each value is from random rankings.
 
-    The band in which random rankings lie is a row of its own. A metric nobody has is left out; a
-    value that is not defined is grey with a dash.
+    The band in which random rankings lie is a column of its own. A metric nobody has is left out;
+    a value that is not defined is grey with a dash.
 
     Args:
         directions: metric -> whether higher is better; None takes the metrics of the family.
     """
     look = theme_of(theme)
-    titles = {metric.id: metric.title for metric in METRICS}
     ways = directions or {metric.id: metric.higher_is_better for metric in METRICS}
     metrics = [m for m in ways if any(row.metrics.get(m) is not None for row in rows)]
     random = next((row for row in rows if row.name == RANDOM), None)
-    z = [[_distance(row, random, m, ways[m]) for m in metrics] for row in rows]
-    names = [escape(row.name) for row in rows]
-    scale = diverging(look)
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.array(z, dtype=np.float32).reshape(len(rows), len(metrics)),
-            x=list(range(len(metrics))),
-            y=list(range(len(rows))),
-            coloraxis="coloraxis",
-            hoverinfo="skip",
-            xgap=2,
-            ygap=2,
-        )
-    )
-    places = [(i, j) for i in range(len(rows)) for j in range(len(metrics))]
-    shades = [
-        look.neutral if math.isnan(v := z[i][j]) else on_scale(0.5 + v / (2 * FARTHEST), scale)
-        for i, j in places
-    ]
-    figure.add_scatter(
-        x=[j for _, j in places],
-        y=[i for i, _ in places],
-        mode="text",
-        text=[_number(rows[i].metrics.get(metrics[j])) for i, j in places],
-        textfont={"color": [ink_on(shade) for shade in shades], "size": 12},
-        hovertext=[
-            f"<b>{names[i]}</b><br>{escape(titles.get(metrics[j], metrics[j]))}: "
-            f"{_number(rows[i].metrics.get(metrics[j]), 4)}"
-            for i, j in places
-        ],
-        hovertemplate="%{hovertext}<extra></extra>",
-        showlegend=False,
-    )
+    z = np.array([[_distance(row, random, m, ways[m]) for row in rows] for m in metrics])
+    figure = go.Figure()
+    _cells(figure, rows, metrics, z.reshape(len(metrics), len(rows)), look)
+    names = [escape(shorten(row.name, 17)) for row in rows]
     if random is not None:
-        names.append("its 95 % band")
-        _band(figure, random, metrics, len(rows), look.muted)
-    arrows = [f"{escape(titles.get(m, m))} {'↑' if ways[m] else '↓'}" for m in metrics]
-    grid = {"showgrid": False, "ticks": ""}
+        names.append("95 % band")
+        _band(figure, random, metrics, len(rows), look)
+    arrows = [f"{_title(m)} {'↑' if ways[m] else '↓'}" for m in metrics]
+    plain = {"showgrid": False, "ticks": ""}
     figure.update_xaxes(
-        tickvals=list(range(len(metrics))),
-        ticktext=arrows,
-        tickangle=-40,
-        range=[-0.5, max(len(metrics), 1) - 0.5],
-        side="top",
-        **grid,
+        tickvals=list(range(len(names))),
+        ticktext=names,
+        tickangle=-35,
+        range=[-0.5, max(len(names), 1) - 0.5],
+        **plain,
     )
     figure.update_yaxes(
-        tickvals=list(range(len(names))), ticktext=names, range=[len(names) - 0.5, -0.5], **grid
+        tickvals=list(range(len(arrows))),
+        ticktext=arrows,
+        range=[max(len(arrows), 1) - 0.5, -0.5],
+        **plain,
     )
-    unit = "distance from random, in half-widths of its band"
-    place = {"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0.5, "len": 0.9}
-    bar = color_axis(look, scale, (-FARTHEST, FARTHEST), unit, **place)
-    bar["colorbar"]["title"]["side"] = "top"
-    figure.update_layout(coloraxis=bar)
-    notes = ["orange: better than random rankings; blue: worse; ↑ higher is better, ↓ lower"]
+    unit = "half-widths from random"
+    bar = color_axis(look, diverging(look), (-FARTHEST, FARTHEST), unit)
+    notes = [
+        "Orange is better than random rankings, blue worse, grey not defined.",
+        "↑ higher is better, ↓ lower is better",
+    ]
     if not metrics:
         notes = ["No metric is defined here."]
     elif random is None:
         notes = ["Random rankings are not scored yet: nothing to compare with."]
-    return frame(figure, look, "Faithfulness", notes, 28 * len(names) + 190)
+    figure.update_layout(coloraxis=bar)
+    done = frame(figure, look, "Faithfulness", notes, 32 * len(metrics) + 130)
+    return done.update_layout(plot_bgcolor=look.neutral)
+
+
+def _cells(
+    figure: go.Figure,
+    rows: Sequence[ScoreRow],
+    metrics: Sequence[str],
+    z: np.ndarray,
+    theme: Theme,
+) -> None:
+    """The coloured cells and their numbers; z [metrics, rows]."""
+    figure.add_heatmap(
+        z=z.astype(np.float32),
+        x=list(range(len(rows))),
+        y=list(range(len(metrics))),
+        coloraxis="coloraxis",
+        hoverinfo="skip",
+        xgap=2,
+        ygap=2,
+    )
+    scale = diverging(theme)
+    shades = [
+        theme.neutral if math.isnan(v) else on_scale(0.5 + v / (2 * FARTHEST), scale)
+        for v in z.ravel().tolist()
+    ]
+    values = [(row, m, row.metrics.get(m)) for m in metrics for row in rows]
+    figure.add_scatter(
+        x=[i for _ in metrics for i in range(len(rows))],
+        y=[j for j in range(len(metrics)) for _ in rows],
+        mode="text",
+        text=[_number(value) for _, _, value in values],
+        textfont={"color": [ink_on(shade) for shade in shades], "size": 12},
+        hovertext=[
+            f"<b>{escape(row.name)}</b><br>{_title(m)}: {_number(value, 4)}"
+            for row, m, value in values
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _title(metric: str) -> str:
+    return escape(next((known.title for known in METRICS if known.id == metric), metric))
 
 
 def _distance(row: ScoreRow, random: ScoreRow | None, metric: str, higher: bool) -> float:
@@ -139,17 +155,27 @@ def _distance(row: ScoreRow, random: ScoreRow | None, metric: str, higher: bool)
 
 
 def _band(
-    figure: go.Figure, random: ScoreRow, metrics: Sequence[str], row: int, colour: str
+    figure: go.Figure, random: ScoreRow, metrics: Sequence[str], column: int, theme: Theme
 ) -> None:
     known = [(j, random.spread[m]) for j, m in enumerate(metrics) if m in random.spread]
     figure.add_scatter(
-        x=[j for j, _ in known],
-        y=[row] * len(known),
+        x=[column] * len(known),
+        y=[j for j, _ in known],
         mode="text",
         text=[f"{_number(low)}<br>{_number(high)}" for _, (low, high) in known],
-        textfont={"color": colour, "size": 10},
+        textfont={"color": theme.muted, "size": 10.5},
         hoverinfo="skip",
         showlegend=False,
+    )
+    figure.add_shape(
+        type="rect",
+        x0=column - 0.5,
+        x1=column + 0.5,
+        y0=-0.5,
+        y1=len(metrics) - 0.5,
+        fillcolor=theme.paper,
+        line_width=0,
+        layer="below",
     )
 
 
