@@ -7,9 +7,16 @@ from typing import Any
 
 from backend.explainer import Family, Preset
 from backend.explanation import ModelRef
+from backend.tokens.alti import Alti
 from backend.tokens.architecture import unsupported
+from backend.tokens.attention_last import AttentionLast
+from backend.tokens.attention_mean import AttentionMean
+from backend.tokens.attention_norm import AttentionNorm
+from backend.tokens.attention_rollout import AttentionRollout
+from backend.tokens.contribution_weights import ContributionWeights
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
+from backend.tokens.logit_lens import LogitLens
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -28,7 +35,15 @@ FAMILY = Family(
     id="tokens",
     title="Tokens",
     summary="Which tokens of a prompt a language model's answer rests on.",
-    explainers=(),
+    explainers=(
+        ContributionWeights,
+        AttentionMean,
+        AttentionLast,
+        AttentionRollout,
+        AttentionNorm,
+        Alti,
+        LogitLens,
+    ),
     steps=(Faithfulness,),
     presets=(
         Preset(

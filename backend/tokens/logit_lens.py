@@ -146,7 +146,9 @@ def _read(model: Any, x: Tensor, following: Tensor, final: Tensor, top: int) -> 
                 logprobs.gather(1, after[:, None])[:, 0].exp(),
             ]
         )
-    columns = (np.concatenate([c.cpu().numpy() for c in column]) for column in zip(*parts))
+    columns = (
+        np.concatenate([c.cpu().numpy() for c in column]) for column in zip(*parts, strict=True)
+    )
     return _Depth(*columns)
 
 
