@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from components.figures.canvas import hover_label, wrap
 from components.figures.palette import FONT, Scale, Theme, escape
 
-SUBTITLE_EM = 46.0
+SUBTITLE_EM = 29.0
 
 
 def frame(

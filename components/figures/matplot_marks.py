@@ -1,0 +1,324 @@
+"""Traces, shapes and texts of a plotly figure as matplotlib draws them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.transforms import blended_transform_factory
+
+from components.figures import labels
+
+POINT = 0.72
+"""Points in a pixel, at the 100 pixels an inch that a page has."""
+
+_FAMILIES = (
+    "Noto Sans",
+    "DejaVu Sans",
+    "Noto Sans Arabic",
+    "Noto Naskh Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Noto Sans Symbols2",
+    "Noto Emoji",
+    "Symbola",
+)
+_TAG = re.compile(r"<[^>]*>")
+_RGBA = re.compile(r"rgba\(([\d.]+),\s*([\d.]+),\s*([\d.]+),\s*([\d.]+)\)")
+_STEP = re.compile(r"([MLQZ])([^MLQZ]*)")
+_DASHES = {"dash": "--", "dot": ":", "dashdot": "-."}
+_SYMBOLS = {"circle": "o", "circle-open": "o", "diamond": "D", "square": "s"}
+_ANCHORS = {"auto": "center", None: "center", "middle": "center"}
+
+
+@functools.cache
+def families() -> list[str]:
+    """The fonts of this system that the figures may use, in order of preference."""
+    here = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _FAMILIES if name in here]
+
+
+def plain(label: str) -> str:
+    """The text behind plotly's markup."""
+    return html.unescape(_TAG.sub("", label.replace("<br>", "\n")))
+
+
+def em(label: str) -> float:
+    """Estimated width in em."""
+    return labels.width(label)
+
+
+def rgba(colour: str) -> tuple[float, float, float, float]:
+    """A plotly colour as four numbers."""
+    found = _RGBA.match(colour)
+    if found:
+        r, g, b, a = map(float, found.groups())
+        return r / 255, g / 255, b / 255, a
+    return to_rgba(colour)
+
+
+@dataclasses.dataclass
+class Page:
+    """The sheet that is drawn on, and how the figure's places map to it."""
+
+    figure: go.Figure
+    sheet: Figure
+    size: tuple[int, int]
+    margin: Mapping[str, float]
+    categories: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    """Axis -> its categories in the order met."""
+
+    @property
+    def ink(self) -> str:
+        return str(self.figure.layout.font.color or "#000000")
+
+    @property
+    def muted(self) -> str:
+        return str(self.figure.layout.hoverlabel.bordercolor or self.ink)
+
+    def axis(self, name: str) -> Any:
+        """The layout of axis `x`, `y2`, ..."""
+        return self.figure.layout[f"{name[0]}axis{name[1:]}"]
+
+    def across(self, span: tuple[float, ...]) -> tuple[float, ...]:
+        """Fractions of the plots' width as fractions of the sheet's."""
+        width = self.size[0] - self.margin["l"] - self.margin["r"]
+        return tuple((self.margin["l"] + part * width) / self.size[0] for part in span)
+
+    def up(self, span: tuple[float, ...]) -> tuple[float, ...]:
+        """Fractions of the plots' height as fractions of the sheet's, from below."""
+        height = self.size[1] - self.margin["t"] - self.margin["b"]
+        return tuple((self.margin["b"] + part * height) / self.size[1] for part in span)
+
+    def place(self, name: str, value: Any) -> float:
+        """A value on an axis as a number; a category is its index."""
+        if isinstance(value, str):
+            known = self.categories.setdefault(name, [])
+            if value not in known:
+                known.append(value)
+            return float(known.index(value))
+        return float(value)
+
+    def places(self, name: str, values: Any, count: int) -> np.ndarray:
+        """Values on an axis as numbers; None counts from zero."""
+        if values is None:
+            return np.arange(count, dtype=float)
+        return np.array([self.place(name, value) for value in values], dtype=float)
+
+    def font(self, size: float, colour: str | None, *, bold: bool = False) -> dict[str, Any]:
+        """Text properties; size in pixels."""
+        return {
+            "family": families(),
+            "size": size * POINT,
+            "color": rgba(colour or self.ink),
+            "weight": "bold" if bold else "normal",
+        }
+
+    def text(self, label: str, pixel: tuple[float, float], font: dict[str, Any]) -> None:
+        """A line of text, centred at a height below the top of the sheet."""
+        x, y = pixel[0] / self.size[0], 1 - pixel[1] / self.size[1]
+        self.sheet.text(x, y, label, va="center", parse_math=False, **font)
+
+
+def trace(page: Page, axes: Axes, given: Any) -> None:
+    """Draw one trace.
+
+    Raises:
+        ValueError: its kind is not known.
+    """
+    kinds = {"heatmap": _heatmap, "scatter": _scatter, "bar": _bar}
+    if given.type not in kinds:
+        raise ValueError(f"cannot draw a trace of type '{given.type}' without a browser")
+    kinds[given.type](page, axes, given)
+
+
+def _heatmap(page: Page, axes: Axes, given: Any) -> None:
+    from components.figures.matplot import colour_map
+
+    z = np.ma.masked_invalid(np.asarray(given.z, dtype=float))
+    if z.size == 0:
+        return
+    x = page.places(given.xaxis or "x", given.x, z.shape[1])
+    y = page.places(given.yaxis or "y", given.y, z.shape[0])
+    shared = page.figure.layout[given.coloraxis] if given.coloraxis else None
+    scale = shared.colorscale if shared else given.colorscale
+    low, high = (shared.cmin, shared.cmax) if shared else (given.zmin, given.zmax)
+    gap = float(given.xgap or 0)
+    axes.pcolormesh(
+        _edges(x),
+        _edges(y),
+        z,
+        cmap=colour_map(scale),
+        vmin=low,
+        vmax=high,
+        edgecolors=axes.get_facecolor() if gap else "none",
+        linewidth=gap * POINT,
+        rasterized=z.size > 4000,
+    )
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    if len(centres) == 1:
+        return np.array([centres[0] - 0.5, centres[0] + 0.5])
+    middle = (centres[1:] + centres[:-1]) / 2
+    first, last = centres[0] - (middle[0] - centres[0]), centres[-1] + (centres[-1] - middle[-1])
+    return np.concatenate([[first], middle, [last]])
+
+
+def _scatter(page: Page, axes: Axes, given: Any) -> None:
+    y = page.places(given.yaxis or "y", given.y, 0)
+    x = page.places(given.xaxis or "x", given.x, len(y))
+    mode = given.mode or "lines"
+    opacity = 1.0 if given.opacity is None else float(given.opacity)
+    if given.fill == "toself":
+        axes.fill(x, y, color=rgba(given.fillcolor), linewidth=0, zorder=1.5)
+    elif "lines" in mode:
+        axes.plot(
+            x,
+            y,
+            color=rgba(given.line.color or page.ink),
+            linewidth=float(given.line.width or 2) * POINT,
+            linestyle=_DASHES.get(given.line.dash, "-"),
+            label=plain(given.name) if given.name and given.showlegend is not False else None,
+        )
+    if "markers" in mode and (given.marker.opacity is None or given.marker.opacity > 0):
+        _markers(page, axes, given, x, y)
+    if "text" in mode:
+        shown = _each(given.text, len(x))
+        for i, label in enumerate(shown):
+            font = page.font(
+                _each(given.textfont.size or 12, len(x))[i],
+                _each(given.textfont.color or page.ink, len(x))[i],
+            )
+            axes.text(
+                x[i],
+                y[i],
+                plain(str(label)),
+                ha="center",
+                va="center",
+                parse_math=False,
+                alpha=opacity,
+                zorder=3,
+                **font,
+            )
+
+
+def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
+    colours = _each(given.marker.color or page.ink, len(x))
+    symbols = _each(given.marker.symbol or "circle", len(x))
+    for i in range(len(x)):
+        axes.plot(
+            x[i],
+            y[i],
+            _SYMBOLS.get(symbols[i], "o"),
+            color=rgba(colours[i]),
+            markersize=float(_each(given.marker.size or 6, len(x))[i]) * POINT,
+            fillstyle="none" if str(symbols[i]).endswith("open") else "full",
+            clip_on=False,
+        )
+
+
+def _bar(page: Page, axes: Axes, given: Any) -> None:
+    y = page.places(given.yaxis or "y", given.y, len(given.x or ()))
+    x = page.places(given.xaxis or "x", given.x, len(y))
+    colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(x))]
+    if given.orientation == "h":
+        axes.barh(y, x, color=colours)
+    else:
+        axes.bar(x, y, color=colours)
+
+
+def _each(value: Any, count: int) -> list[Any]:
+    """One value a point: a list as it is, a single value repeated."""
+    one = isinstance(value, str) or not hasattr(value, "__len__")
+    return [value] * count if one else list(value)
+
+
+def shape(page: Page, drawn: Mapping[tuple[str, str], Axes], given: Any) -> None:
+    """Draw a path, a rectangle or a line."""
+    axes, transform = _frame(drawn, given)
+    if given.type == "path":
+        path = svg_path(given.path)
+    else:
+        a, b = page.place(given.xref or "x", given.x0), page.place(given.xref or "x", given.x1)
+        c, d = page.place(given.yref or "y", given.y0), page.place(given.yref or "y", given.y1)
+        corners = [(a, c), (b, c), (b, d), (a, d)] if given.type == "rect" else [(a, c), (b, d)]
+        path = Path(corners, closed=False)
+    width = 0.0 if given.line.width is None else float(given.line.width)
+    line = rgba(given.line.color or page.ink) if width else (0.0, 0.0, 0.0, 0.0)
+    patch = PathPatch(
+        path,
+        transform=transform,
+        facecolor=rgba(given.fillcolor) if given.fillcolor else "none",
+        edgecolor=line,
+        linewidth=width * POINT,
+        zorder=0.6 if given.layer == "below" else 4,
+        clip_on=False,
+        alpha=None if given.opacity is None else float(given.opacity),
+    )
+    axes.add_patch(patch)
+
+
+def svg_path(d: str) -> Path:
+    """An SVG path of absolute M, L, Q and Z steps."""
+    points: list[tuple[float, float]] = []
+    codes: list[int] = []
+    kinds = {"M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3, Path.CURVE3]}
+    for letter, rest in _STEP.findall(d):
+        if letter == "Z":
+            points.append((0.0, 0.0))
+            codes.append(int(Path.CLOSEPOLY))
+            continue
+        numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", rest)]
+        points += list(zip(numbers[::2], numbers[1::2], strict=True))
+        codes += [int(code) for code in kinds[letter]]
+    return Path(points, codes)
+
+
+def annotation(page: Page, drawn: Mapping[tuple[str, str], Axes], given: Any) -> None:
+    """Draw a text at its place."""
+    font = page.font(given.font.size or 12, given.font.color, bold=(given.font.weight or 0) == 600)
+    sides = {"ha": _ANCHORS.get(given.xanchor, given.xanchor)}
+    sides["va"] = _ANCHORS.get(given.yanchor, given.yanchor)
+    if (given.xref or "paper") == "paper":
+        x, y = page.across((given.x,))[0], page.up((given.y,))[0]
+        page.sheet.text(x, y, plain(given.text), parse_math=False, **sides, **font)
+        return
+    axes, transform = _frame(drawn, given)
+    axes.text(
+        page.place(given.xref, given.x),
+        page.place(given.yref, given.y),
+        plain(given.text),
+        transform=transform,
+        parse_math=False,
+        zorder=5,
+        **sides,
+        **font,
+    )
+
+
+def _frame(drawn: Mapping[tuple[str, str], Axes], given: Any) -> tuple[Axes, Any]:
+    """The axes a shape or text belongs to, and how its places are read."""
+    x, y = str(given.xref or "x").split(), str(given.yref or "y").split()
+    fallback = next(iter(drawn.values()))
+    axes = drawn.get((x[0], y[0]), fallback)
+    across = axes.transAxes if x[0] == "paper" or x[-1] == "domain" else axes.transData
+    up = axes.transAxes if y[0] == "paper" or y[-1] == "domain" else axes.transData
+    return axes, axes.transData if across is up is axes.transData else blended_transform_factory(
+        across, up
+    )
