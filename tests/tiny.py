@@ -19,6 +19,7 @@ CHATML = (
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 SPECIALS = ("<|pad|>", "<s>", "<|im_start|>", "<|im_end|>", "<|unk|>")
+_NAMED = {"pad_token": 0, "bos_token": 1, "eos_token": 3, "unk_token": 4}
 VOCABULARY = 384
 _COMMON: dict[str, Any] = {
     "vocab_size": VOCABULARY,
@@ -95,10 +96,7 @@ def tokenizer(bos: bool = False, chat: bool = True) -> Any:
         )
     return PreTrainedTokenizerFast(
         tokenizer_object=inner,
-        bos_token="<s>",
-        eos_token="<|im_end|>",
-        pad_token="<|pad|>",
-        unk_token="<|unk|>",
+        **{name: SPECIALS[i] for name, i in _NAMED.items()},
         extra_special_tokens=["<|im_start|>"],
         chat_template=(("{{ bos_token }}" if bos else "") + CHATML) if chat else None,
         clean_up_tokenization_spaces=False,

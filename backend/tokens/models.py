@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from backend.errors import InputError, ModelError
 from backend.explainer import Run
@@ -257,8 +257,6 @@ def load(folder: Path, ref: ModelRef, device: str) -> DecoderModel:
 
 def implementation(folder: Path) -> str:
     """The attention implementation to load with: sdpa, or eager where scores are soft-capped."""
-    from transformers import AutoConfig
-
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     capped = getattr(config.get_text_config(), "attn_logit_softcapping", None)
     return "eager" if capped else "sdpa"
@@ -267,16 +265,27 @@ def implementation(folder: Path) -> str:
 def convert(carrier: Path, folder: Path) -> None:
     """Write a GGUF file as config, tokenizer and float16 safetensors.
 
+    `from_pretrained(gguf_file=...)` would do the same but asks for accelerate, and marks the
+    model as quantised although its weights are plain by then.
+
     Args:
         carrier: the .gguf file.
         folder: an empty folder.
+
+    Raises:
+        ModelError: the file lacks weights of the architecture it names.
     """
+    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+
     source: dict[str, Any] = {"gguf_file": carrier.name, "local_files_only": True}
     tokenizer = AutoTokenizer.from_pretrained(carrier.parent, **source)
-    hf = AutoModelForCausalLM.from_pretrained(carrier.parent, dtype=torch.float32, **source)
-    # transformers refuses to save what it read from GGUF although the weights are plain by now.
-    hf.hf_quantizer, hf.is_quantized = None, False
-    if hasattr(hf.config, "quantization_config"):
-        del hf.config.quantization_config
+    config = AutoConfig.from_pretrained(carrier.parent, **source)
+    hf = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    read = load_gguf_checkpoint(str(carrier), return_tensors=True, model_to_load=hf)
+    missing, unknown = hf.load_state_dict(read["tensors"], strict=False)
+    hf.tie_weights()
+    lacking = set(missing) - set(getattr(hf, "_tied_weights_keys", None) or ())
+    if lacking or unknown:
+        raise ModelError(f"{carrier.name} lacks or adds weights: {sorted(lacking or unknown)[:3]}.")
     tokenizer.save_pretrained(folder)
     hf.to(torch.float16).save_pretrained(folder)
