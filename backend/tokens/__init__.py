@@ -13,6 +13,7 @@ from backend.tokens.attention_last import AttentionLast
 from backend.tokens.attention_mean import AttentionMean
 from backend.tokens.attention_norm import AttentionNorm
 from backend.tokens.attention_rollout import AttentionRollout
+from backend.tokens.continuation import Continuation
 from backend.tokens.contribution_weights import ContributionWeights
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
@@ -44,7 +45,7 @@ FAMILY = Family(
         Alti,
         LogitLens,
     ),
-    steps=(Faithfulness,),
+    steps=(Continuation, Faithfulness),
     presets=(
         Preset(
             id="smollm2-135m-instruct",
