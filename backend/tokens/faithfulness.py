@@ -20,6 +20,7 @@ from backend.tokens.ablation import Ablations, Ranking
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.scoring import score, single, summary
 from backend.tokens.sequence import Sequence
+from backend.tokens.subject import Subject
 
 
 class FaithfulnessParameters(Frozen):
@@ -78,18 +79,14 @@ class Faithfulness(Explainer):
             InputError: the target has no answer tokens, or the subject is not an attribution of
                 this input and target.
         """
-        if not target.ids:
-            raise InputError(
-                "There is no answer to score.", todo="Generate an answer or type one first."
-            )
-        sequence: Sequence = model.encode(input, target.ids)
-        explained = sequence.explained(target.span)
+        about = Subject.of(model, input, target)
+        sequence, explained = about.sequence, about.explained
         candidates = np.array(sequence.candidates(), dtype=np.int64)
         notes: list[str] = []
         if run.subject is None:
             rows = _random_rows(len(candidates), parameters.draws, run.numpy_generator())
         else:
-            scores = _subject_scores(run.subject, sequence, explained)[candidates]
+            scores = subject_scores(run.subject, sequence, explained)[candidates]
             rows = [metrics.usable(scores, parameters.rank_by)]
             notes += _remarks(rows[0])
         rankings = [Ranking(row, parameters.groups) for row in rows]
@@ -115,9 +112,14 @@ class Faithfulness(Explainer):
         )
 
 
-def _subject_scores(
+def subject_scores(
     subject: Explanation, sequence: Sequence, explained: tuple[int, ...]
 ) -> np.ndarray:
+    """The scores [N] of an attribution of these very tokens.
+
+    Raises:
+        InputError: it has no token scores, or is of another input, answer or span.
+    """
     if not isinstance(subject, TokenExplanation) or "scores" not in subject.arrays:
         raise InputError(
             "This explanation has no token scores.", todo="Score an attribution, not a view."

@@ -1,4 +1,4 @@
-"""A stand-in for a language model whose answer's log-probability is a known sum, and a bare run."""
+"""A stand-in for a language model whose answer's log-probability is a known sum."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import torch
 
-from backend.errors import Cancelled
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness, FaithfulnessParameters
 from backend.tokens.sequence import Sequence
+from tests.fake import FakeRun
 
 NEUTRAL = 999
 
@@ -54,32 +54,6 @@ class Linear:
         return total[:, None].repeat(1, len(answer)).float()
 
 
-class BareRun:
-    """The least of a run: counts, slices, and can be cancelled after some batches."""
-
-    device, dtype = "cpu", "float32"
-
-    def __init__(self, subject=None, seed=0, cancel_after=None):
-        self.subject, self.seed = subject, seed
-        self.forward, self.reports = 0, []
-        self.cancel_after = cancel_after
-
-    def numpy_generator(self):
-        return np.random.default_rng(self.seed)
-
-    def count(self, forward=0, backward=0):
-        self.forward += forward
-
-    def batches(self, items, size, work, what=""):
-        done = []
-        for start in range(0, len(items), size):
-            if self.cancel_after is not None and start // size >= self.cancel_after:
-                raise Cancelled("cancelled")
-            done += work(items[start : start + size])
-            self.reports.append((len(done), len(items), what))
-        return done
-
-
 PROMPT = Prompt.of("a prompt")
 TARGET = Target(ids=(5, 6))
 
@@ -98,7 +72,7 @@ def attribution(model, scores, target=TARGET):
 def scored(model, scores=None, *, target=TARGET, run=None, **parameters):
     """The score of these scores, or of random rankings."""
     subject = None if scores is None else attribution(model, scores, target)
-    run = run or BareRun()
+    run = run or FakeRun()
     run.subject = subject
     parameters = FaithfulnessParameters(**parameters)
     return Faithfulness().explain(model, PROMPT, target, parameters, run)

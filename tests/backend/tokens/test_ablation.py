@@ -3,39 +3,20 @@
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from backend.tokens import ablation, metrics
 from backend.tokens.ablation import Ablations, Ranking
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness, FaithfulnessParameters
-from backend.tokens.models import DecoderModel
-from tests.backend.tokens.linear import BareRun
+from tests.fake import FakeRun
 
-TEXT = "the <pad> code of gate is red blue one two three four five . ,"
-WORDS = TEXT.split()
-PROMPT = Prompt.of("the code of the gate is red , blue is two .")
-ANSWER = (11, 6, 8)
+PROMPT = Prompt.of("The code for the vault is 7481. What is the code?")
+ANSWER = (12, 40, 99)
 
 
-@pytest.fixture(scope="module")
-def model():
-    words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token=WORDS[1]))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token=WORDS[1])
-    config = LlamaConfig(
-        vocab_size=len(WORDS),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        initializer_range=0.4,
-        max_position_embeddings=64,
-    )
-    torch.manual_seed(0)
-    return DecoderModel(LlamaForCausalLM(config), tokenizer)
+@pytest.fixture(params=["llama", "qwen2", "phi3", "gpt2", "gpt_neox"])
+def model(request, tiny):
+    return tiny(request.param)
 
 
 @pytest.fixture
@@ -68,7 +49,7 @@ def removals(n, count=12):
 def test_key_masking_is_a_pass_without_the_removed_tokens(model, ablations):
     tokens = ablations.tokens
     masks = removals(len(ablations.candidates))
-    ablations.compute(masks, BareRun())
+    ablations.compute(masks, FakeRun())
     for mask in masks:
         gone = set(ablations.candidates[mask].tolist())
         places = [p for p in range(len(tokens)) if p not in gone]
@@ -80,10 +61,10 @@ def test_key_masking_is_a_pass_without_the_removed_tokens(model, ablations):
 def test_neutral_is_a_pass_with_the_removed_ids_replaced(model, ablations):
     tokens = ablations.tokens
     masks = removals(len(ablations.candidates))
-    ablations.compute(masks, BareRun())
+    ablations.compute(masks, FakeRun())
     for mask in masks:
         gone = set(ablations.candidates[mask].tolist())
-        ids = [1 if p in gone else i for p, i in enumerate(tokens.ids)]
+        ids = [model.neutral_id if p in gone else i for p, i in enumerate(tokens.ids)]
         expected = log_probability(model, ids, list(range(len(ids))), ablations.explained)
         assert ablations.logprob("neutral", mask) == pytest.approx(expected, abs=1e-4)
 
@@ -98,7 +79,7 @@ def test_metrics_do_not_depend_on_the_batch(model, monkeypatch):
 
     def found():
         explanation = Faithfulness().explain(
-            model, PROMPT, Target(ids=ANSWER), FaithfulnessParameters(), BareRun(subject)
+            model, PROMPT, Target(ids=ANSWER), FaithfulnessParameters(), FakeRun(subject=subject)
         )
         return explanation.values["metrics"]
 
@@ -112,7 +93,7 @@ def test_metrics_do_not_depend_on_the_batch(model, monkeypatch):
 def test_the_model_is_left_as_it_was(model, ablations):
     before = model.hf.config._attn_implementation
     hooks = sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.hf.modules())
-    ablations.compute(removals(len(ablations.candidates), 3), BareRun())
+    ablations.compute(removals(len(ablations.candidates), 3), FakeRun())
     assert model.hf.config._attn_implementation == before
     assert hooks == sum(
         len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.hf.modules()
@@ -121,7 +102,7 @@ def test_the_model_is_left_as_it_was(model, ablations):
 
 def test_what_is_known_is_not_computed_again(ablations):
     masks = removals(len(ablations.candidates), 3)
-    run = BareRun()
+    run = FakeRun()
     assert ablations.compute([*masks, masks[0]], run) == 2 * len(masks) == run.forward
     assert ablations.compute(masks[:2], run) == 0
 

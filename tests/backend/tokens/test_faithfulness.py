@@ -11,13 +11,14 @@ from backend.bundle import canonical_json
 from backend.errors import Cancelled, InputError
 from backend.tokens import ablation, metrics
 from backend.tokens.explanation import Target, TokenExplanation
+from backend.tokens.faithfulness import subject_scores
 from tests.backend.tokens.linear import (
-    BareRun,
     Linear,
     attribution,
     renamed,
     scored,
 )
+from tests.fake import FakeRun
 
 WEIGHTS = (0.1, 1.5, 0.2, 0.9, 0.3, 2.0, 0.4, 0.6)
 OPERATORS = ("key_masking", "neutral")
@@ -95,14 +96,14 @@ def test_random_lies_between_the_oracle_and_its_reverse_and_has_a_spread():
 
 def test_random_rows_depend_on_the_seed_alone():
     one, same, other = (
-        scored(Linear(WEIGHTS), run=BareRun(seed=seed), draws=5) for seed in (3, 3, 4)
+        scored(Linear(WEIGHTS), run=FakeRun(seed=seed), draws=5) for seed in (3, 3, 4)
     )
     assert one.digest() == same.digest()
     assert values(one)["rise"] != values(other)["rise"]
 
 
 def test_each_distinct_removal_is_computed_once_and_counted():
-    model, run = Linear(WEIGHTS), BareRun()
+    model, run = Linear(WEIGHTS), FakeRun()
     scored(model, run=run, draws=20)
     assert run.forward == len(model.rows)
     assert len(set(model.rows)) * 2 == len(model.rows)  # once an operator
@@ -220,7 +221,7 @@ def test_cancelling_stops_between_batches(monkeypatch):
     monkeypatch.setattr(ablation, "ROWS_PER_BATCH", 4)
     model = Linear(WEIGHTS)
     with pytest.raises(Cancelled):
-        scored(model, run=BareRun(cancel_after=2))
+        scored(model, run=FakeRun(cancel_after=2))
     assert len(model.rows) == 8
 
 
@@ -229,15 +230,13 @@ def test_what_cannot_be_scored():
     with pytest.raises(InputError, match="no answer"):
         scored(model, target=Target())
     good = attribution(model, WEIGHTS)
-    from backend.tokens.faithfulness import _subject_scores
-
     for wrong, match in (
         (renamed(good, arrays={}), "no token scores"),
         (renamed(good, explained=(9,)), "another input or answer"),
         (renamed(good, arrays={"scores": np.zeros(3)}), r"\(3,\)"),
     ):
         with pytest.raises(InputError, match=match):
-            _subject_scores(wrong, good.sequence, good.explained)
+            subject_scores(wrong, good.sequence, good.explained)
 
 
 @pytest.mark.parametrize("wrong", [{"groups": 1}, {"draws": 0}, {"rank_by": "size"}, {"k": 3}])
