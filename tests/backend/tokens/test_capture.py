@@ -1,5 +1,6 @@
 """The captured parts rebuild each architecture exactly, and leave the model as it was."""
 
+import itertools
 import threading
 
 import pytest
@@ -61,7 +62,7 @@ def test_attention_output_is_the_difference_of_residuals(tiny, architecture):
     for parts in kept:
         torch.testing.assert_close(parts.before, hidden[parts.index][0], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(model.final_norm(last), hidden[-1][0], atol=1e-5, rtol=1e-5)
-    for one, next_one in zip(kept, kept[1:], strict=False):
+    for one, next_one in itertools.pairwise(kept):
         assert torch.equal(one.after, next_one.before)
     assert torch.equal(kept[-1].after, last)
 
