@@ -12,10 +12,12 @@ class Grid:
     """A matrix with the span of tokens behind each row and column.
 
     values: [rows, columns] float32; NaN where nothing is defined (keys after the query).
+    undefined: [rows, columns] bool; where a query may read a key and the method gave no value.
     rows, columns: half-open spans, of query indices and of key positions.
     """
 
     values: np.ndarray
+    undefined: np.ndarray
     rows: tuple[tuple[int, int], ...]
     columns: tuple[tuple[int, int], ...]
 
@@ -44,7 +46,8 @@ def grid(matrix: np.ndarray, queries: np.ndarray, most: int) -> Grid:
     values = np.where(
         _reduce(known.astype(np.float64), rows, columns) > 0, sums / counts[:, None], np.nan
     )
-    return Grid(values.astype(np.float32), rows, columns)
+    missing = _reduce((seen & ~known).astype(np.float64), rows, columns) > 0
+    return Grid(values.astype(np.float32), missing & np.isnan(values), rows, columns)
 
 
 def _spans(n: int, most: int) -> tuple[tuple[int, int], ...]:

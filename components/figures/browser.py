@@ -91,12 +91,12 @@ class Browser:
     def close(self) -> None:
         """End the browser; a later `draw` starts another."""
         with self._lock:
-            self._drop()
+            self._drop(politely=True)
 
     def _attempt(self, figure: go.Figure, options: dict[str, Any], end: float) -> bytes:
         path = find()
         if self._live is not None and (self._live.path != path or self._live.worn):
-            self._drop()
+            self._drop(politely=True)
         open_before = self._live is not None
         try:
             if self._live is None:
@@ -114,9 +114,11 @@ class Browser:
             raise BrowserFailed(f"the browser failed: {type(error).__name__} {error}") from error
         return picture
 
-    def _drop(self) -> None:
+    def _drop(self, *, politely: bool = False) -> None:
         live, self._live = self._live, None
-        if live is not None:
+        if live is not None and politely:
+            live.leave()
+        elif live is not None:
             live.kill()
 
 
@@ -152,6 +154,13 @@ class _Live:
         self._exports += 1
         drawn: bytes = self._wait(self._kaleido.calc_fig(figure, options), timeout_s)
         return drawn
+
+    def leave(self) -> None:
+        """Ask the browser to end, then make sure of it."""
+        if self._kaleido is not None and os.getpid() == self._pid:
+            with contextlib.suppress(Exception):  # the kill below is what counts
+                self._wait(self._kaleido.close(), 5.0)
+        self.kill()
 
     def kill(self) -> None:
         """End the process with its children, then the loop; never waits long."""

@@ -13,11 +13,12 @@ import numpy as np
 import plotly.graph_objects as go
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from components.figures import matplot_marks as marks
-from components.figures.matplot_marks import Page
+from components.figures import matplot_page as pages
+from components.figures.matplot_page import Page
 
 
 def draw(figure: go.Figure, format: str, size: tuple[int, int], scale: float) -> bytes:
@@ -28,7 +29,7 @@ def draw(figure: go.Figure, format: str, size: tuple[int, int], scale: float) ->
     """
     layout = figure.layout
     paper = layout.paper_bgcolor or "#ffffff"
-    sheet = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100, facecolor=marks.rgba(paper))
+    sheet = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100, facecolor=pages.rgba(paper))
     page = Page(figure, sheet, size, _margins(figure))
     drawn: dict[tuple[str, str], Axes] = {}
     for pair in _pairs(figure):
@@ -66,17 +67,18 @@ def _margins(figure: go.Figure) -> dict[str, float]:
     margin = {side: 12.0 if given[side] is None else float(given[side]) for side in "lrtb"}
     for axis in figure.select_yaxes():
         if axis.automargin and axis.visible is not False and (axis.domain or (0,))[0] >= 0:
-            longest = max(map(marks.em, _tick_labels(axis)), default=3.0)
+            longest = max(map(pages.em, _tick_labels(axis)), default=3.0)
             title = 24 if axis.title.text else 0
             if axis.showticklabels is not False:
                 margin["l"] = max(margin["l"], longest * 11.5 + 14 + title)
     for axis in figure.select_xaxes():
         if axis.automargin and axis.visible is not False:
             steep = abs(np.sin(np.radians(axis.tickangle or 0)))
-            longest = max(map(marks.em, _tick_labels(axis)), default=3.0)
+            longest = max(map(pages.em, _tick_labels(axis)), default=3.0)
             title = 26 if axis.title.text else 0
             if axis.showticklabels is not False:
                 margin["b"] = max(margin["b"], longest * 11 * steep + 22 + title)
+                margin["r"] = max(margin["r"], 24.0)
     if _colour_axes(figure):
         margin["r"] = max(margin["r"], 86.0)
     if any(trace.showlegend and trace.name for trace in figure.data):
@@ -85,7 +87,7 @@ def _margins(figure: go.Figure) -> dict[str, float]:
 
 
 def _tick_labels(axis: Any) -> list[str]:
-    return [marks.plain(str(label)) for label in (axis.ticktext or ())]
+    return [pages.plain(str(label)) for label in (axis.ticktext or ())]
 
 
 def _axes(page: Page, x: str, y: str) -> Axes:
@@ -93,7 +95,7 @@ def _axes(page: Page, x: str, y: str) -> Axes:
     left, right = page.across(xaxis.domain or (0.0, 1.0))
     bottom, top = page.up(yaxis.domain or (0.0, 1.0))
     axes = page.sheet.add_axes((left, bottom, right - left, top - bottom))
-    axes.set_facecolor(marks.rgba(page.figure.layout.plot_bgcolor or "#ffffff"))
+    axes.set_facecolor(pages.rgba(page.figure.layout.plot_bgcolor or "#ffffff"))
     for spine in axes.spines.values():
         spine.set_visible(False)
     return axes
@@ -112,28 +114,28 @@ def _finish(page: Page, axes: Axes, x: str, y: str) -> None:
             target.set_visible(False)
             continue
         if axis.showgrid is not False:
-            target.grid(True, color=marks.rgba(axis.gridcolor or "#dddddd"), linewidth=0.7)
+            target.grid(True, color=pages.rgba(axis.gridcolor or "#dddddd"), linewidth=0.7)
             axes.set_axisbelow(True)
         _ticks(page, axes, axis, name)
         if axis.title.text:
             font = page.font(axis.title.font.size or 12, axis.title.font.color)
             set_label = axes.set_xlabel if way == "x" else axes.set_ylabel
-            set_label(marks.plain(axis.title.text), parse_math=False, **font)
+            set_label(pages.plain(axis.title.text), parse_math=False, **font)
 
 
 def _ticks(page: Page, axes: Axes, axis: Any, name: str) -> None:
     target = axes.xaxis if name[0] == "x" else axes.yaxis
-    target.set_tick_params(length=0, colors=marks.rgba(page.ink))
+    target.set_tick_params(length=0, colors=pages.rgba(page.ink))
     if axis.showticklabels is False:
         target.set_ticklabels([])
         return
     font = page.font(axis.tickfont.size or 11, axis.tickfont.color)
     if axis.tickvals is not None:
         places = [page.place(name, value) for value in axis.tickvals]
-        target.set_ticks(places, labels=[marks.plain(str(t)) for t in axis.ticktext])
+        target.set_ticks(places, labels=[pages.plain(str(t)) for t in axis.ticktext])
     elif page.categories.get(name):
         known = page.categories[name]
-        target.set_ticks(range(len(known)), labels=[marks.plain(label) for label in known])
+        target.set_ticks(range(len(known)), labels=[pages.plain(label) for label in known])
     elif axis.tickformat and axis.tickformat.endswith("%"):
         target.set_major_formatter(lambda value, _: f"{value:.0%}")
     angle = -(axis.tickangle or 0.0)
@@ -150,7 +152,7 @@ def _title(page: Page) -> None:
     for i, line in enumerate(title.text.split("<br>")):
         size = 17 if i == 0 else 12.5
         page.text(
-            marks.plain(line),
+            pages.plain(line),
             (14, 22 if i == 0 else 26 + 18 * i),
             page.font(size, title.font.color if i == 0 else page.muted, bold=i == 0),
         )
@@ -167,8 +169,8 @@ def _legend(page: Page, drawn: list[Axes]) -> None:
         loc="lower left",
         ncols=4,
         frameon=False,
-        labelcolor=marks.rgba(page.ink),
-        prop={"family": marks.families(), "size": 11 * marks.POINT},
+        labelcolor=pages.rgba(page.ink),
+        prop={"family": pages.families(), "size": 11 * pages.POINT},
     )
 
 
@@ -178,17 +180,10 @@ def _colour_bar(page: Page, axis: Any) -> None:
     bottom, top = page.up((0.02, 0.98))
     place = page.sheet.add_axes((left, bottom, 12 / page.size[0], top - bottom))
     drawn = page.sheet.colorbar(
-        ScalarMappable(Normalize(axis.cmin, axis.cmax), colour_map(axis.colorscale)), cax=place
+        ScalarMappable(Normalize(axis.cmin, axis.cmax), pages.colour_map(axis.colorscale)),
+        cax=place,
     )
     drawn.outline.set_visible(False)
-    place.tick_params(length=0, colors=marks.rgba(page.ink), labelsize=11 * marks.POINT)
+    place.tick_params(length=0, colors=pages.rgba(page.ink), labelsize=11 * pages.POINT)
     font = page.font(12, None)
-    drawn.set_label(marks.plain(bar.title.text or ""), parse_math=False, **font)
-
-
-def colour_map(scale: Any) -> LinearSegmentedColormap:
-    """The scale as matplotlib knows it; what has no value stays clear."""
-    steps = [(float(place), marks.rgba(colour)) for place, colour in scale]
-    found = LinearSegmentedColormap.from_list("scale", steps, N=512)
-    found.set_bad((0, 0, 0, 0))
-    return found
+    drawn.set_label(pages.plain(bar.title.text or ""), parse_math=False, **font)

@@ -89,7 +89,9 @@ def _picture(
 ) -> bytes:
     if via != "matplotlib":
         try:
-            return kept.draw(figure, format, size, scale, timeout_s)
+            # Only a PNG has pixels: a scale would change the size of the others.
+            times = scale if format == "png" else 1.0
+            return kept.draw(figure, format, size, times, timeout_s)
         except BrowserFailed as error:
             if via == "browser":
                 raise

@@ -157,8 +157,14 @@ def _texts(
             marks.append((round(x, 1), middle, ink))
     canvas.traces.append(_trace(xs, ys, shown, inks, sizes, hover))
     if marks:
-        x, y, ink = zip(*marks, strict=True)
-        spaces = _trace(list(x), list(y), ["·"] * len(x), list(ink), 12.0, None)
+        spaces = _trace(
+            [x for x, _, _ in marks],
+            [y for _, y, _ in marks],
+            ["·"] * len(marks),
+            [ink for _, _, ink in marks],
+            12.0,
+            None,
+        )
         canvas.traces.append({**spaces, "opacity": 0.55, "hoverinfo": "skip"})
 
 
