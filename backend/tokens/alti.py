@@ -43,8 +43,8 @@ class Alti(Explainer):
     Arrays (L layers, H heads, N tokens, Q kept query rows, `values["queries"]`):
         attention: [L, H, Q, N], each row sums to 1 over keys.
         layer_tokens: [L, N], the chosen reading layer by layer (`span` for `rollout`).
-        readings/rollout, span, last, received: [N]; the first and the last need all query rows and
-            are left out where only the explained ones were computed.
+        readings/rollout, span, last, received: [N]; on long inputs the first and the last only
+            where chosen.
     """
 
     id = "alti"

@@ -82,8 +82,7 @@ class ContributionWeights(Explainer):
             to 1 over heads and keys (to the reference's length where not normalised).
         norms: [L, Q] (or [L, H, Q] per head), length of the reference.
         layer_tokens: [L, N], the chosen reading layer by layer (`span` for `rollout`).
-        readings/span, last, received, rollout: [N]; the last two need all query rows and are left
-            out where only the explained ones were computed.
+        readings/span, last, received, rollout: [N]; on long inputs the last two only where chosen.
     """
 
     id = "contribution_weights"

@@ -110,6 +110,10 @@ class Flow(ABC):
         self.rows = every if self.whole else self.subject.queries
         self.readings = Readings(model.layers, len(every), self.subject.queries)
         self.chain = Chain()
+        # A chain costs as much as the matrices: unasked it is made for short inputs only.
+        self.chains = reading == "rollout" or (
+            self.chained and self.whole and self.kept.within_budget
+        )
 
     @abstractmethod
     def matrix(self, parts: LayerParts, *, keep: bool) -> Tensor:
@@ -135,7 +139,7 @@ class Flow(ABC):
         self.readings.add(parts.index, matrix.cpu().numpy(), self.rows)
         if self.kept.rows and not keep_all:
             self.matrix(at_rows(parts, self.kept.rows), keep=True)
-        if self.chained and self.whole and self.layers.start <= parts.index < self.layers.stop:
+        if self.chains and self.layers.start <= parts.index < self.layers.stop:
             self.chain.add(stochastic(self.mixing(parts, matrix).cpu().numpy()))
 
     def explanation(
@@ -153,7 +157,7 @@ class Flow(ABC):
         tokens the parameters leave out, and on the answer from the first explained token on.
         """
         readings = self.readings.means(self.layers)
-        if self.chained and self.whole:
+        if self.chains:
             readings["rollout"] = self.chain.mean_row(self.subject.queries)
         chosen = readings[self.reading]
         leave = self.parameters
@@ -184,7 +188,10 @@ class Flow(ABC):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        if self.whole:
+        missing = [] if self.whole else ["received"]
+        if self.chained and not self.chains:
+            missing.append("rollout")
+        if not missing:
             return ()
-        names = "`received` and `rollout` need" if self.chained else "`received` needs"
-        return (f"The reading {names} every query row; choose it to have it computed.",)
+        names = " and ".join(f"`{name}`" for name in missing)
+        return (f"At this length the reading {names} is computed only when it is chosen.",)

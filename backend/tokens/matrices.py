@@ -32,6 +32,8 @@ class Matrices:
     """Query positions of the rows."""
     arrays: Arrays
     notes: tuple[str, ...]
+    within_budget: bool
+    """Whether every row of all of them fits the budget."""
 
     @classmethod
     def of(cls, subject: Subject, model: Any, keep: Keep, names: tuple[str, ...]) -> Matrices:
@@ -43,8 +45,8 @@ class Matrices:
         row_bytes = model.layers * model.heads * len(subject) * 4 * len(names)
         rows, notes = _rows(subject, row_bytes, keep)
         shape = (model.layers, model.heads, len(rows), len(subject))
-        arrays = {name: np.zeros(shape, dtype=np.float32) for name in names} if rows else {}
-        return cls(rows, arrays, notes)
+        arrays = {name: _zeros(shape) for name in names} if rows else {}
+        return cls(rows, arrays, notes, row_bytes * len(subject) <= BUDGET)
 
     @contextlib.contextmanager
     def slot(self, name: str, layer: int, device: torch.device) -> Iterator[torch.Tensor]:
@@ -64,6 +66,18 @@ class Matrices:
         import torch
 
         torch.from_numpy(self.arrays[name][layer]).copy_(matrix)
+
+
+def _zeros(shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros that cost little to write to for the first time.
+
+    numpy asks the kernel for huge pages, and where memory is fragmented waiting for those took
+    five times as long as the plain pages torch takes.
+    """
+    import torch
+
+    zeros: np.ndarray = torch.zeros(shape).numpy()
+    return zeros
 
 
 def _rows(subject: Subject, row_bytes: int, keep: Keep) -> tuple[tuple[int, ...], tuple[str, ...]]:

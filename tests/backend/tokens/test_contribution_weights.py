@@ -213,8 +213,13 @@ def test_over_the_budget_the_kept_rows_and_scores_are_the_same(
         np.testing.assert_allclose(
             part.arrays["scores"][:stop], whole.arrays[f"readings/{reading}"][:stop], atol=1e-6
         )
-        assert ("readings/rollout" in part.arrays) == (reading == "received")
-        assert any("every query row" in note for note in part.notes) == (reading == "span")
+        assert "readings/rollout" not in part.arrays
+        missing = "`received` and `rollout`" if reading == "span" else "reading `rollout`"
+        assert any(missing in note for note in part.notes)
+    rolled = explain(tiny("gpt2"), ContributionWeights, **choice, reading="rollout")
+    np.testing.assert_allclose(
+        rolled.arrays["scores"][:stop], whole.arrays["readings/rollout"][:stop], atol=1e-6
+    )
 
 
 def test_a_budget_below_the_explained_rows_keeps_the_first(tiny, monkeypatch):
@@ -296,9 +301,7 @@ def test_tokens_left_out_score_zero_and_their_share_is_kept(tiny):
     assert full.sequence.special[0]
     for some in (first, special):
         assert some.arrays["scores"][0] == 0
-        np.testing.assert_array_equal(
-            some.arrays["scores"][1:stop], full.arrays["scores"][1:stop]
-        )
+        np.testing.assert_array_equal(some.arrays["scores"][1:stop], full.arrays["scores"][1:stop])
         gone = full.arrays["scores"][0]
         assert some.values["left_out"] - full.values["left_out"] == pytest.approx(gone, abs=1e-6)
         assert some.arrays["readings/span"][0] == gone
