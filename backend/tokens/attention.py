@@ -127,18 +127,21 @@ def attention(
         A = probabilities(query[:, :, picked], key, attention_mask, scaling, softcap, picked)
         now.rows.receive(module, A[0], _repeat(value, query.shape[1])[0].float())
     if softcap is None:
-        return sdpa_attention_forward(
+        out: Tensor = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
-        )
+        )[0]
+        return out, None
     return _in_blocks(query, key, value, attention_mask, scaling, softcap), None
 
 
 def mask(*args: Any, allow_is_causal_skip: bool = True, **kwargs: Any) -> Tensor | None:
     """The registered mask function: sdpa's boolean mask, less the hidden keys."""
     now = _CURRENT.get() or Intervention()
-    if now.masked is None:
-        return sdpa_mask(*args, allow_is_causal_skip=allow_is_causal_skip, **kwargs)
-    allowed = sdpa_mask(*args, allow_is_causal_skip=False, **kwargs)
+    if now.masked is not None:
+        allow_is_causal_skip = False
+    allowed: Tensor | None = sdpa_mask(*args, allow_is_causal_skip=allow_is_causal_skip, **kwargs)
+    if allowed is None or now.masked is None:
+        return allowed
     own = torch.eye(allowed.shape[-1], dtype=torch.bool, device=allowed.device)
     return allowed & (~now.masked[:, None, None, :].to(allowed.device) | own)
 
@@ -201,7 +204,8 @@ def _in_blocks(
     if mask is None and query.shape[2] == 1:  # one new token on a cache sees every key
         mask = torch.ones(1, 1, 1, key.shape[2], dtype=torch.bool, device=key.device)
     blocks = []
-    for at in torch.arange(query.shape[2], device=query.device).split(ROWS_PER_BLOCK):
+    positions = torch.arange(query.shape[2], device=query.device)
+    for at in torch.split(positions, ROWS_PER_BLOCK):
         A = probabilities(query[:, :, at], key, mask, scaling, softcap, at)
         blocks.append(_apply(A, value))
     return torch.cat(blocks, dim=2).transpose(1, 2).contiguous()

@@ -70,7 +70,8 @@ def _of_this_thread(hook: Callable) -> Callable:
 
 def first(output: Any) -> Tensor:
     """The tensor of what a module returned or was given, bare or first in a tuple."""
-    return output[0] if isinstance(output, tuple) else output
+    x: Tensor = output[0] if isinstance(output, tuple) else output
+    return x
 
 
 def given(args: tuple, kwargs: dict[str, Any]) -> Tensor | None:
@@ -129,43 +130,56 @@ class _Seen:
         self.layer = layer
         self.attention = _child(layer, ATTENTION, "attention module")
         self.projection = _child(self.attention, PROJECTION, "output projection")
+        self.raw: Tensor | None = None
+        self.sandwich: nn.Module | None = None
         self.inputs: dict[nn.Module, Tensor] = {}
         self.outputs: dict[nn.Module, Tensor] = {}
 
     def hooks(self) -> list[tuple[nn.Module, str, Callable]]:
-        def before(module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
-            x = given(args, kwargs)
-            if x is not None:
-                self.inputs[module] = x
-
-        def after(module: nn.Module, _args: tuple, output: Any) -> None:
-            if isinstance(first(output), Tensor):
-                self.outputs[module] = first(output)
-
         modules = [self.layer, *self.layer.children()]
-        return [(m, "before", before) for m in modules] + [(m, "after", after) for m in modules]
+        return [(m, "before", self._before) for m in modules] + [
+            (m, "after", self._after) for m in modules
+        ]
+
+    def _before(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
+        x = given(args, kwargs)
+        if x is None:
+            return
+        if x is self.raw and not isinstance(module, nn.Dropout | nn.Identity):
+            self.sandwich = module
+        # Copies: some blocks add to the residual in place.
+        self.inputs[module] = x.clone()
+
+    def _after(self, module: nn.Module, _args: tuple, output: Any) -> None:
+        x = first(output)
+        if isinstance(x, Tensor):
+            self.outputs[module] = x.clone()
+            if module is self.attention:
+                self.raw = x
 
     def block(self, factor: float) -> Block:
-        raw, x = self.outputs[self.attention], self.inputs[self.layer]
+        """How attention enters the residual of this block.
+
+        Raises:
+            ModelError: neither one after the other nor side by side with the MLP.
+        """
+        name = type(self.layer).__name__
+        if self.attention not in self.outputs or self.layer not in self.inputs:
+            raise ModelError(f"The adapter cannot listen to the attention of a {name}.")
+        source = self.attention if self.sandwich is None else self.sandwich
+        middle = self.inputs[self.layer] + self.outputs[source] * factor
         others = [m for m in self.layer.children() if m is not self.attention]
-        sandwich = next(
-            (
-                m
-                for m in others
-                if self.inputs.get(m) is raw and not isinstance(m, nn.Dropout | nn.Identity)
-            ),
-            None,
-        )
-        added = (raw if sandwich is None else self.outputs[sandwich]) * factor
-        middle, after = x + added, self.outputs[self.layer]
         sequential = any(_close(self.inputs[m], middle) for m in others if m in self.inputs)
         beside = [self.outputs[m] * factor for m in others if m in self.outputs]
-        if not sequential and not any(_close(middle + out, after) for out in beside):
+        if not sequential and not any(
+            _close(middle + out, self.outputs[self.layer]) for out in beside
+        ):
             raise ModelError(
-                f"The adapter cannot tell how attention enters the residual of a "
-                f"{type(self.layer).__name__}."
+                f"The adapter cannot tell how attention enters the residual of a {name}."
             )
-        return Block(self.layer, self.attention, self.projection, sandwich, factor, not sequential)
+        return Block(
+            self.layer, self.attention, self.projection, self.sandwich, factor, not sequential
+        )
 
 
 def _child(module: nn.Module, names: tuple[str, ...], what: str) -> nn.Module:

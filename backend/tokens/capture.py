@@ -189,6 +189,5 @@ def gain(block: Block, raw: Tensor) -> Tensor | None:
     eps = float(getattr(norm, "variance_epsilon", getattr(norm, "eps", 0.0)))
     # What the norm makes of ones is its weight, however it stores it (w, or 1 + w).
     ones = torch.ones_like(raw[:1])
-    weight = norm(ones).float() * (1.0 + eps) ** 0.5
-    rms = (raw.float().pow(2).mean(-1, keepdim=True) + eps).rsqrt()
-    return weight * rms * block.factor
+    weight: Tensor = norm.forward(ones).float() * (1.0 + eps) ** 0.5
+    return weight * (raw.float().pow(2).mean(-1, keepdim=True) + eps).rsqrt() * block.factor

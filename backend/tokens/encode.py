@@ -45,6 +45,8 @@ class Pieces:
     ids: list[int]
     text: str
     raw: list[Span]
+    added: str = ""
+    """The beginning of the text that the tokenizer put there (BOS)."""
 
 
 def encode(
@@ -72,11 +74,12 @@ def encode(
     special = _special_ids(tokenizer)
     ids = head.ids + tail.ids
     roles = [_role(span, contents, prompt.chat) for span in offsets[: len(head.ids)]]
+    roles += ["answer"] * len(tail.ids)
     return Tokens(
         ids=tuple(ids),
         text=head.text + tail.text,
         offsets=tuple(offsets),
-        roles=(*roles, *(["answer"] * len(tail.ids))),
+        roles=tuple(roles),
         special=tuple(i in special for i in ids),
         prompt_length=len(head.ids),
         gold=_gold(prompt, contents, offsets[: len(head.ids)]),
@@ -84,7 +87,7 @@ def encode(
 
 
 def _plain(tokenizer: Any, prompt: Prompt) -> tuple[Pieces, list[Content]]:
-    text, contents = "", []
+    text, contents = "", list[Content]()
     for i, message in enumerate(prompt.messages):
         text += SEPARATOR if contents else ""
         contents.append(Content(len(text), len(text) + len(message.content), "prompt", i))
@@ -182,7 +185,7 @@ def _pieces(tokenizer: Any, text: str, encoded: Any) -> Pieces:
         shifted.append((len(prefix), len(prefix) + len(token)))
         prefix += token
     shifted += [(a + len(prefix), b + len(prefix)) for a, b in raw[added:]]
-    return Pieces(ids, prefix + text, shifted)
+    return Pieces(ids, prefix + text, shifted, prefix)
 
 
 def _answer(
@@ -203,17 +206,13 @@ def _answer(
         return Pieces(list(ids), *decoded(tokenizer, head.ids, list(ids)))
     if not text:
         raise InputError("The typed answer is empty.", todo="Type at least one character.")
-    written = head.text
-    added = not prompt.chat and bool(_tokenised(tokenizer, "", special=True).ids)
-    if added:
-        written = written[len(_tokenised(tokenizer, "", special=True).text) :]
+    written = head.text[len(head.added) :]
     joint = _tokenised(tokenizer, written + text, special=not prompt.chat)
     n = len(head.ids)
     if joint.ids[:n] == head.ids and len(joint.ids) > n:
         shift = len(head.text)
-        return Pieces(
-            joint.ids[n:], text, [(max(a - shift, 0), b - shift) for a, b in joint.raw[n:]]
-        )
+        raw = [(max(a - shift, 0), b - shift) for a, b in joint.raw[n:]]
+        return Pieces(joint.ids[n:], text, raw)
     alone = _tokenised(tokenizer, text, special=False)
     if not alone.ids:
         raise InputError("The typed answer has no tokens.", todo="Type another answer.")

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-import regex
+import regex  # type: ignore[import-untyped]
 
 Span = tuple[int, int]
 _CONTEXT = 8

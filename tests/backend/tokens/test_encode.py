@@ -120,7 +120,9 @@ def test_special_tokens_are_marked():
     tokens = encoded(CHAT, bos=True)
     marked = {i for i, special in zip(tokens.ids, tokens.special, strict=True) if special}
     assert marked == {1, 2, 3}
-    assert all((i in marked) == special for i, special in zip(tokens.ids, tokens.special))
+    assert all(
+        (i in marked) == special for i, special in zip(tokens.ids, tokens.special, strict=True)
+    )
 
 
 def test_template_that_strips_and_adds_a_system_message():
@@ -247,7 +249,7 @@ def test_empty_prompt_is_refused(prompt):
 
 
 def test_no_chat_template_says_switch_it_off():
-    with pytest.raises(InputError, match="no chat template.*off"):
+    with pytest.raises(InputError, match=r"no chat template.*off"):
         encoded(Prompt.of("hello", chat=True), chat=False)
 
 
