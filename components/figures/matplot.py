@@ -27,6 +27,7 @@ def draw(figure: go.Figure, format: str, size: tuple[int, int], scale: float) ->
     Raises:
         ValueError: the figure holds a trace of a kind that is not known here.
     """
+    marks.check(figure)
     layout = figure.layout
     paper = layout.paper_bgcolor or "#ffffff"
     sheet = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100, facecolor=pages.rgba(paper))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -20,16 +21,20 @@ _SYMBOLS = {"circle": "o", "circle-open": "o", "diamond": "D", "square": "s"}
 _ANCHORS = {"auto": "center", None: "center", "middle": "center"}
 
 
-def trace(page: Page, axes: Axes, given: Any) -> None:
-    """Draw one trace.
+def check(figure: go.Figure) -> None:
+    """Refuse what cannot be drawn, before a part of it is.
 
     Raises:
-        ValueError: its kind is not known.
+        ValueError: a trace's kind is not known.
     """
-    kinds = {"heatmap": _heatmap, "scatter": _scatter, "bar": _bar}
-    if given.type not in kinds:
-        raise ValueError(f"cannot draw a trace of type '{given.type}' without a browser")
-    kinds[given.type](page, axes, given)
+    for given in figure.data:
+        if given.type not in _KINDS:
+            raise ValueError(f"cannot draw a trace of type '{given.type}' without a browser")
+
+
+def trace(page: Page, axes: Axes, given: Any) -> None:
+    """Draw one trace."""
+    _KINDS[given.type](page, axes, given)
 
 
 def _heatmap(page: Page, axes: Axes, given: Any) -> None:
@@ -205,3 +210,6 @@ def _frame(drawn: Mapping[tuple[str, str], Axes], given: Any) -> tuple[Axes, Any
     return axes, axes.transData if across is up is axes.transData else blended_transform_factory(
         across, up
     )
+
+
+_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": _bar}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from matplotlib import font_manager
-from matplotlib.colors import LinearSegmentedColormap, to_rgba
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 from components.figures import labels
@@ -148,9 +148,8 @@ class Page:
         self.sheet.text(x, y, label, va="center", parse_math=False, **font)
 
 
-def colour_map(scale: Any) -> LinearSegmentedColormap:
+def colour_map(scale: Any) -> Colormap:
     """The scale as matplotlib knows it; what has no value stays clear."""
     steps = [(float(place), rgba(colour)) for place, colour in scale]
     found = LinearSegmentedColormap.from_list("scale", steps, N=512)
-    found.set_bad((0, 0, 0, 0))
-    return found
+    return found.with_extremes(bad=(0, 0, 0, 0))

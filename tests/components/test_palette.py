@@ -95,7 +95,7 @@ def test_signs_differ_for_red_green_blind_eyes(look):
 
 
 def test_unknown_theme():
-    with pytest.raises(ValueError, match="'light' or 'dark' .*'neon'"):
+    with pytest.raises(ValueError, match=r"'light' or 'dark' .*'neon'"):
         theme("neon")
 
 

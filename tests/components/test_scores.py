@@ -1,0 +1,130 @@
+"""The scoreboard stands methods beside random; curves and agreement show what they are given."""
+
+import math
+
+import numpy as np
+import pytest
+
+from backend.tokens.metrics import METRICS
+from components.figures import scores
+from components.figures.palette import LIGHT
+from components.figures.scores import ScoreRow, distance
+from tests.components.conftest import ENGLISH, explain
+
+RANDOM = ScoreRow(
+    "random",
+    {"comprehensiveness": 0.2, "sufficiency": 0.5, "mas": None},
+    {"comprehensiveness": (0.1, 0.3), "sufficiency": (0.4, 0.6)},
+)
+
+
+def board(*rows):
+    drawn = scores.scoreboard([*rows, RANDOM])
+    return drawn, drawn.data[0].z, drawn.data[1].text
+
+
+def test_distance_is_in_half_widths_and_knows_the_better_side():
+    band = (0.1, 0.3)
+    assert distance(0.3, 0.2, band, higher_is_better=True) == pytest.approx(1.0)
+    assert distance(0.3, 0.2, band, higher_is_better=False) == pytest.approx(-1.0)
+    assert distance(9.0, 0.2, band, higher_is_better=True) == scores.FARTHEST
+    assert distance(0.2, 0.2, (0.2, 0.2), higher_is_better=True) == 0.0
+    assert distance(0.21, 0.2, (0.2, 0.2), higher_is_better=False) == -scores.FARTHEST
+
+
+def test_directions_come_from_the_metrics():
+    drawn, z, _ = board(ScoreRow("A", {"comprehensiveness": 0.4, "sufficiency": 0.7}))
+    assert drawn.layout.yaxis.ticktext == ("Comprehensiveness ↑", "Sufficiency ↓")
+    np.testing.assert_allclose(z, [[2.0, 0.0], [-2.0, 0.0]], atol=1e-6)
+
+
+def test_missing_values_are_grey_dashes_and_missing_metrics_left_out():
+    drawn, z, text = board(ScoreRow("A", {"comprehensiveness": None, "sufficiency": -0.25}))
+    assert math.isnan(z[0, 0])
+    assert text[0] == "–"
+    assert text[2] == "−0.25"
+    assert drawn.layout.plot_bgcolor == LIGHT.neutral
+    assert len(drawn.layout.yaxis.ticktext) == 2
+
+
+def test_the_random_band_has_its_own_column():
+    drawn, _, _ = board(ScoreRow("A", {"comprehensiveness": 0.4, "sufficiency": 0.5}))
+    assert drawn.layout.xaxis.ticktext == ("A", "random", "95 % band")
+    assert drawn.data[2].text == ("0.10<br>0.30", "0.40<br>0.60")
+
+
+def test_without_random_nothing_is_coloured():
+    drawn = scores.scoreboard([ScoreRow("A", {"gap": 0.4})])
+    assert np.isnan(drawn.data[0].z).all()
+    assert "nothing to compare" in drawn.layout.title.text.replace("<br>", " ")
+
+
+def test_no_metric_at_all():
+    for rows in ([], [ScoreRow("A", {"gap": None})]):
+        assert "No metric is defined here." in scores.scoreboard(rows).layout.title.text
+
+
+def test_names_are_literal():
+    drawn = scores.scoreboard([ScoreRow("<b>A", {"gap": 0.4})])
+    assert drawn.layout.xaxis.ticktext == ("&lt;b&gt;A",)
+    assert drawn.data[1].hovertext[0].startswith("<b>&lt;b&gt;A</b>")
+
+
+def test_every_metric_of_the_family_has_a_row():
+    rows = [ScoreRow("A", {m.id: 0.5 for m in METRICS})]
+    ticks = scores.scoreboard(rows).layout.yaxis.ticktext
+    assert [t[-1] for t in ticks] == ["↑" if m.higher_is_better else "↓" for m in METRICS]
+
+
+def result(morf, lerf, spread=None):
+    arrays = {
+        "fractions": np.linspace(0, 1, len(morf)),
+        "curve/neutral/morf": np.array(morf),
+        "curve/neutral/lerf": np.array(lerf),
+    }
+    if spread is not None:
+        arrays |= {"spread/neutral/morf": spread, "spread/neutral/lerf": spread}
+    return explain(ENGLISH, **arrays)
+
+
+def test_curves_hold_their_values_and_the_random_band():
+    spread = np.array([[0.8, 0.2, 0.0], [1.0, 0.6, 0.1]])
+    drawn = scores.curves(
+        {
+            "A": result([1, 0.2, 0], [1, 0.9, 0]),
+            "random": result([0.9, 0.4, 0], [0.9, 0.4, 0], spread),
+        },
+        "neutral",
+    )
+    named = {(t.name, t.xaxis): t for t in drawn.data if t.name}
+    np.testing.assert_allclose(named["A", "x"].y, [1, 0.2, 0], rtol=1e-6)
+    np.testing.assert_allclose(named["A", "x2"].y, [1, 0.9, 0], rtol=1e-6)
+    np.testing.assert_allclose(named["A", "x"].x, [0, 0.5, 1])
+    band = next(t for t in drawn.data if t.fill == "toself")
+    np.testing.assert_allclose(band.y, [0.8, 0.2, 0.0, 0.1, 0.6, 1.0], rtol=1e-6)
+    assert sum(bool(t.showlegend) for t in drawn.data) == 2
+
+
+def test_curves_of_an_operator_that_was_not_run_are_left_out():
+    drawn = scores.curves({"A": result([1, 0], [1, 0])}, "key_masking")
+    assert len(drawn.data) == 0
+
+
+def test_agreement_shows_numbers_and_answers_clicks():
+    matrix = np.array([[1.0, -0.5], [-0.5, 1.0]])
+    drawn = scores.agreement(["A", "<B>"], matrix, title="Rank correlation (Spearman)")
+    axis = drawn.layout.coloraxis
+    assert (axis.cmin, axis.cmax) == (-1, 1)
+    points = drawn.data[1]
+    assert points.text == ("1.00", "−0.50", "−0.50", "1.00")
+    assert list(points.customdata[1]) == ["A", "<B>"]
+    assert drawn.layout.xaxis.ticktext == ("A", "&lt;B&gt;")
+    assert "markers" in points.mode
+
+
+def test_agreement_that_is_not_defined_is_grey():
+    drawn = scores.agreement(["A", "B"], np.array([[1.0, np.nan], [np.nan, 1.0]]), title="Overlap")
+    assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == (0, 1)
+    assert drawn.data[1].text[1] == "–"
+    assert drawn.layout.plot_bgcolor == LIGHT.neutral
+    assert "not defined" in drawn.data[1].hovertext[1]
