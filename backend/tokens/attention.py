@@ -29,7 +29,7 @@ NAME = "vitrine"
 ROWS_PER_BLOCK = 256
 """Query rows computed at once where the softmax is ours and the rows are not kept."""
 LRP_SCALES = (0.25, 0.25, 0.5)
-"""AttnLRP's share of the gradient for query, key and value (Achtibat et al., 2024, eq. 14-15)."""
+"""AttnLRP's share of the gradient for query, key and value (Achtibat et al., 2024)."""
 
 
 @dataclasses.dataclass(frozen=True)
