@@ -76,7 +76,7 @@ class DecoderModel:
         tokens = encode.encode(self.tokenizer, prompt, answer_ids, answer_text, self.vocabulary)
         if len(tokens) > self.limit:
             bound = "the model's context" if self.limit == self.context else "VITRINE_MAX_TOKENS"
-            keep = self.limit - len(tokens.answer)
+            keep = self.limit - max(1, len(tokens.answer))
             raise InputError(
                 f"The prompt with its answer has {len(tokens):,} tokens; "
                 f"at most {self.limit:,} fit ({bound}).",
