@@ -74,6 +74,10 @@ class Bundle:
         ) as error:
             raise InputError(f"The file is not a stored {cls.__name__}: {error}") from error
 
+    def label(self) -> str:
+        """A short name for lists, in a person's own words; "" where there is none."""
+        return ""
+
     def digest(self) -> str:
         """Content hash over values and arrays: equal content, equal hash."""
         arrays, values = self._parts()
@@ -104,6 +108,15 @@ class Bundle:
             elif name in values:
                 fields[name] = TypeAdapter(hint).validate_python(values[name])
         return cls(**fields)
+
+
+def kind(data: bytes) -> str:
+    """The name of the class whose `to_bytes` wrote this, or "" where it is no bundle."""
+    try:
+        size = int.from_bytes(data[:8], "little")
+        return str(json.loads(data[8 : 8 + size])["__metadata__"]["kind"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return ""
 
 
 def _hints(cls: type[Bundle]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.resources
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -18,10 +18,15 @@ from backend.explanation import Identity, Request
 
 @cache
 def catalogue() -> dict[str, Family]:
-    """The families by id, in the order of the navigation."""
+    """The families by id: Vitrine's own, then those of installed packages.
+
+    A package adds a family with an entry point of the group `vitrine.families` that names a
+    `Family`.
+    """
     from backend import tokens
 
-    return {family.id: family for family in (tokens.FAMILY,)}
+    added = importlib.metadata.entry_points(group="vitrine.families")
+    return {family.id: family for family in (tokens.FAMILY, *(point.load() for point in added))}
 
 
 def find(request: Request) -> Explainer:
@@ -70,7 +75,8 @@ def normalised(request: Request) -> Request:
 @cache
 def source_digest(family: str) -> str:
     """Digest of the family folder's Python source: editing a method retires its results."""
-    folder = Path(str(importlib.resources.files("backend") / family))
+    nouns = sys.modules[catalogue()[family].Explanation.__module__]
+    folder = Path(str(nouns.__file__)).parent
     files = sorted(folder.rglob("*.py"))
     return digest(*(part for file in files for part in (file.name.encode(), file.read_bytes())))
 

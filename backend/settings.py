@@ -73,6 +73,17 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
+    def environment(self) -> dict[str, str]:
+        """These settings as environment variables, for a process that shall have the same."""
+        found = {}
+        for name, value in self:
+            if isinstance(value, tuple):
+                separator = os.pathsep if name == "model_folders" else ","
+                value = separator.join(map(str, value))
+            if value is not None:
+                found[f"VITRINE_{name.upper()}"] = str(value)
+        return found
+
 
 @cache
 def settings() -> Settings:

@@ -11,6 +11,8 @@ from backend.bundle import Bundle
 from backend.explanation import Explanation, Frozen
 from backend.tokens.sequence import Sequence
 
+LABEL_LENGTH = 80
+
 
 class Message(Frozen):
     """One message of a chat; a plain prompt is one user message."""
@@ -35,6 +37,11 @@ class Prompt(Bundle):
         """A prompt of one user message."""
         head = (Message(role="system", content=system),) if system else ()
         return cls(messages=(*head, Message(content=text)), chat=chat)
+
+    def label(self) -> str:
+        """The last user message's beginning, on one line."""
+        line = " ".join(self.text.split())
+        return line if len(line) <= LABEL_LENGTH else line[: LABEL_LENGTH - 1] + "…"
 
     @property
     def text(self) -> str:
