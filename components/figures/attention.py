@@ -14,6 +14,8 @@ from components.figures.palette import Theme
 from components.figures.palette import theme as theme_of
 
 MOST_LABELS = 60
+ABOVE = {"orientation": "h", "xanchor": "left", "y": 1.0, "yanchor": "bottom", "thickness": 9}
+"""A colour bar on top of its panel."""
 SMALL = 40
 """Rows and columns at most of one small multiple."""
 
@@ -62,32 +64,29 @@ def pair(
     """
     look = theme_of(theme)
     names = ("attention", "contributions")
-    figure = make_subplots(
-        rows=1, cols=2, horizontal_spacing=0.16, subplot_titles=[maps.name(name) for name in names]
-    )
-    _panel_titles(figure, look)
+    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.05)
     notes: list[str] = []
     for column, array in enumerate(names, start=1):
         found = maps.head_grid(explanation, array, layer, head, max_tokens)
         axis = "coloraxis" if column == 1 else "coloraxis2"
         maps.draw(figure, explanation, found, axis, look, row=1, col=column)
-        place = {"x": 0.425 if column == 1 else 1.005, "xanchor": "left"}
-        figure.update_layout({axis: maps.colour_scale(explanation, array, look, [found], **place)})
-        maps.axes(figure, explanation, found, 40, row=1, col=column)
+        start, stop = figure.layout["xaxis" if column == 1 else "xaxis2"].domain
+        bar = {**ABOVE, "x": start, "len": stop - start}
+        scale = maps.colour_scale(explanation, array, look, [found], **bar)
+        scale["colorbar"]["title"]["side"] = "top"
+        figure.update_layout({axis: scale})
+        maps.axes(figure, explanation, found, 36, row=1, col=column)
         how = "" if head is not None else (", summed" if array != "attention" else ", averaged")
         notes.append(f"{maps.name(array)}{how}: {maps.largest([found]).lower()}")
     figure.update_yaxes(showticklabels=False, title=None, row=1, col=2)
-    title = "Attention and contributions · " + maps.where(
-        explanation, "attention", layer, head, how=False
-    )
-    return frame(
-        figure,
-        look,
-        title,
-        ["; ".join(notes), *maps.remarks(found)],
-        maps.height(found),
-        panels=True,
-    )
+    title = "Attention and contributions"
+    notes = [
+        maps.where(explanation, "attention", layer, head, how=False),
+        *notes,
+        *maps.remarks(found),
+    ]
+    done = frame(figure, look, title, notes, maps.height(found) + 44)
+    return done.update_layout(margin_t=done.layout.margin.t + 44)
 
 
 def heads(

@@ -48,32 +48,44 @@ def curves(
         if RANDOM in scores:
             _random_curve(figure, scores[RANDOM], operator, order, look, place)
         for i, name in enumerate(named):
-            found = scores[name].arrays
-            y = found.get(f"curve/{operator}/{order}")
-            if y is None:
-                continue
-            figure.add_scatter(
-                x=_fractions(found, y),
-                y=y.astype(np.float32),
-                mode="lines",
-                name=escape(name),
-                legendgroup=name,
-                showlegend=column == 1,
-                line={
-                    "color": palette[i % len(palette)],
-                    "dash": DASHES[i // len(palette) % len(DASHES)],
-                    "width": 2,
-                },
-                hovertemplate="%{y:.3g} with %{x:.0%} gone",
-                **place,
-            )
-    figure.update_xaxes(title="share of the tokens taken away", tickformat=".0%", range=[0, 1])
+            line = {
+                "color": palette[i % len(palette)],
+                "dash": DASHES[i // len(palette) % len(DASHES)],
+                "width": 2,
+            }
+            _curve(figure, name, scores[name], f"curve/{operator}/{order}", line, place)
+    figure.update_xaxes(title="tokens taken away", tickformat=".0%", range=[0, 1])
     figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(title="probability of the answer, per token", row=1, col=1)
-    figure.update_layout(legend={"orientation": "h", "y": -0.22, "x": 0, "yanchor": "top"})
+    figure.update_yaxes(title="answer probability", row=1, col=1)
+    below = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+    figure.update_layout(legend=below)
     title = f"Removal curves · {operator.replace('_', ' ')}"
     legend = 22 * math.ceil(sum(labels.width(n) * 12 + 60 for n in scores) / 700)
     return frame(figure, look, title, [], 350 + legend, panels=True)
+
+
+def _curve(
+    figure: go.Figure,
+    name: str,
+    found: TokenExplanation,
+    array: str,
+    line: dict[str, Any],
+    place: dict[str, Any],
+) -> None:
+    y = found.arrays.get(array)
+    if y is None:
+        return
+    figure.add_scatter(
+        x=_fractions(found.arrays, y),
+        y=y.astype(np.float32),
+        mode="lines",
+        name=escape(name),
+        legendgroup=name,
+        showlegend=place["col"] == 1,
+        line=line,
+        hovertemplate="%{y:.3g} with %{x:.0%} gone",
+        **place,
+    )
 
 
 def _fractions(arrays: Mapping[str, np.ndarray], curve: np.ndarray) -> np.ndarray:

@@ -47,19 +47,23 @@ def frame(
         plot_bgcolor=theme.paper,
         font={"family": FONT, "color": theme.ink, "size": 12},
         hoverlabel=hover_label(theme),
-        title={
-            "text": "<br>".join([escape(title), *(_note(line, theme) for line in lines)]),
-            "x": 0,
-            "xref": "container",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "pad": {"l": 14, "t": 24},
-            "font": {"size": 17, "weight": 600, "color": theme.ink},
-        },
+        title=_title(title, lines, theme),
         meta={"title": title, "notes": notes},
     )
     return figure
+
+
+def _title(title: str, lines: list[str], theme: Theme) -> dict[str, Any]:
+    return {
+        "text": "<br>".join([escape(title), *(_note(line, theme) for line in lines)]),
+        "x": 0,
+        "xref": "container",
+        "y": 1,
+        "yref": "container",
+        "yanchor": "top",
+        "pad": {"l": 14, "t": 24},
+        "font": {"size": 17, "weight": 600, "color": theme.ink},
+    }
 
 
 def _note(line: str, theme: Theme) -> str:
@@ -84,3 +88,25 @@ def color_axis(
             **bar,
         },
     }
+
+
+def numbered(
+    figure: go.Figure, x: list[str], y: list[str], *, upwards: bool = False, tilt: int = -35
+) -> None:
+    """Label the cells of a table drawn as a heatmap: column and row i stand at i."""
+    figure.update_xaxes(
+        tickvals=list(range(len(x))),
+        ticktext=x,
+        tickangle=tilt,
+        range=[-0.5, max(len(x), 1) - 0.5],
+        showgrid=False,
+        ticks="",
+    )
+    ends = [-0.5, max(len(y), 1) - 0.5]
+    figure.update_yaxes(
+        tickvals=list(range(len(y))),
+        ticktext=y,
+        range=ends if upwards else ends[::-1],
+        showgrid=False,
+        ticks="",
+    )

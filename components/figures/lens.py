@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from backend.tokens.explanation import TokenExplanation
-from components.figures.frame import color_axis, frame
-from components.figures.palette import escape, ink_on, on_scale, sequential, shorten, text
+from components.figures.frame import color_axis, frame, numbered
+from components.figures.palette import Scale, escape, ink_on, on_scale, sequential, shorten, text
 from components.figures.palette import theme as theme_of
 
 MOST_COLUMNS = 24
@@ -30,64 +30,57 @@ def lens(explanation: TokenExplanation, theme: str = "light") -> go.Figure:
     depths, total = probs.shape[:2]
     first = max(0, total - MOST_COLUMNS)
     columns = list(range(first, total))
-    z = probs[:, first:, 0].astype(np.float32)
-    cells = [(depth, column) for depth in range(depths) for column in columns]
-    top = explanation.values["top_text"]
     scale = sequential(look)
-    shades = [on_scale(min(1.0, float(probs[d, c, 0])), scale) for d, c in cells]
-    figure = go.Figure(
-        go.Heatmap(
-            z=z,
-            x=columns,
-            y=list(range(depths)),
-            coloraxis="coloraxis",
-            hoverinfo="skip",
-            xgap=2,
-            ygap=1,
-        )
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=probs[:, first:, 0].astype(np.float32),
+        x=list(range(len(columns))),
+        y=list(range(depths)),
+        coloraxis="coloraxis",
+        hoverinfo="skip",
+        xgap=2,
+        ygap=1,
     )
-    longest = 70.0 / max(4, len(columns))
-    figure.add_scatter(
-        x=[column for _, column in cells],
-        y=[depth for depth, _ in cells],
-        mode="text",
-        text=[escape(shorten(top[d][c][0], longest)) for d, c in cells],
-        textfont={
-            "color": [ink_on(shade) for shade in shades],
-            "size": 12 if len(columns) <= 12 else 9.5,
-        },
-        customdata=[_hover(explanation, d, c) for d, c in cells],
-        hovertemplate="%{customdata}<extra></extra>",
-        showlegend=False,
+    _words(figure, explanation, columns, scale)
+    _outline_hits(figure, explanation, columns, look.accent)
+    following = [shorten(explanation.values["next_text"][c], 9) for c in columns]
+    labels = explanation.values.get("depths") or range(depths)
+    tilt = 0 if len(columns) <= 10 else -60
+    numbered(
+        figure, [*map(escape, following)], [escape(str(x)) for x in labels], upwards=True, tilt=tilt
     )
-    _outline_hits(figure, explanation, cells, look.accent)
-    following = explanation.values["next_text"]
-    labels = explanation.values.get("depths") or [str(depth) for depth in range(depths)]
-    step = max(1, -(-depths // 40))
-    figure.update_xaxes(
-        tickvals=columns,
-        ticktext=[escape(shorten(following[c], 9)) for c in columns],
-        title="the token that follows",
-        tickangle=0 if len(columns) <= 10 else -60,
-        range=[first - 0.5, total - 0.5],
-        showgrid=False,
-        ticks="",
-    )
-    figure.update_yaxes(
-        tickvals=list(range(0, depths, step)),
-        ticktext=[escape(str(label)) for label in labels[::step]],
-        title="after layer",
-        range=[-0.5, depths - 0.5],
-        showgrid=False,
-        ticks="",
-    )
-    figure.update_layout(
-        coloraxis=color_axis(look, scale, (0.0, 1.0), "probability of the first word")
-    )
+    figure.update_xaxes(title="the token that follows")
+    figure.update_yaxes(title="after layer", tickvals=list(range(0, depths, -(-depths // 40))))
+    figure.update_yaxes(ticktext=figure.layout.yaxis.ticktext[:: -(-depths // 40)])
+    bar = color_axis(look, scale, (0.0, 1.0), "probability of the first word")
+    figure.update_layout(coloraxis=bar)
     notes = ["Outlined: the first word is the one that follows"]
     if first:
         notes.append(f"Showing the last {len(columns)} of {total} positions")
     return frame(figure, look, "Logit lens", notes, min(900, 23 * depths) + 90)
+
+
+def _words(
+    figure: go.Figure, explanation: TokenExplanation, columns: list[int], scale: Scale
+) -> None:
+    """The most probable word of each cell."""
+    probs, top = explanation.arrays["top_probs"], explanation.values["top_text"]
+    cells = [(d, i, c) for d in range(len(probs)) for i, c in enumerate(columns)]
+    shades = [on_scale(min(1.0, float(probs[d, c, 0])), scale) for d, _, c in cells]
+    longest = 70.0 / max(4, len(columns))
+    figure.add_scatter(
+        x=[i for _, i, _ in cells],
+        y=[d for d, _, _ in cells],
+        mode="text",
+        text=[escape(shorten(top[d][c][0], longest)) for d, _, c in cells],
+        textfont={
+            "color": [ink_on(shade) for shade in shades],
+            "size": 12 if len(columns) <= 12 else 9.5,
+        },
+        customdata=[_hover(explanation, d, c) for d, _, c in cells],
+        hovertemplate="%{customdata}<extra></extra>",
+        showlegend=False,
+    )
 
 
 def _hits(explanation: TokenExplanation, depth: int, column: int) -> bool:
@@ -97,16 +90,14 @@ def _hits(explanation: TokenExplanation, depth: int, column: int) -> bool:
 
 
 def _outline_hits(
-    figure: go.Figure,
-    explanation: TokenExplanation,
-    cells: list[tuple[int, int]],
-    colour: str,
+    figure: go.Figure, explanation: TokenExplanation, columns: list[int], colour: str
 ) -> None:
-    hits = [(depth, column) for depth, column in cells if _hits(explanation, depth, column)]
     path = " ".join(
-        f"M{c - 0.48:.2f},{d - 0.46:.2f} L{c + 0.48:.2f},{d - 0.46:.2f} "
-        f"L{c + 0.48:.2f},{d + 0.46:.2f} L{c - 0.48:.2f},{d + 0.46:.2f} Z"
-        for d, c in hits
+        f"M{i - 0.48:.2f},{d - 0.46:.2f} L{i + 0.48:.2f},{d - 0.46:.2f} "
+        f"L{i + 0.48:.2f},{d + 0.46:.2f} L{i - 0.48:.2f},{d + 0.46:.2f} Z"
+        for d in range(len(explanation.arrays["top_ids"]))
+        for i, c in enumerate(columns)
+        if _hits(explanation, d, c)
     )
     if path:
         figure.add_shape(type="path", path=path, line={"color": colour, "width": 1.5})

@@ -80,7 +80,7 @@ def _margins(figure: go.Figure) -> dict[str, float]:
             if axis.showticklabels is not False:
                 margin["b"] = max(margin["b"], longest * 11 * steep + 22 + title)
                 margin["r"] = max(margin["r"], 24.0)
-    if _colour_axes(figure):
+    if any(figure.layout[a].colorbar.orientation != "h" for a in _colour_axes(figure)):
         margin["r"] = max(margin["r"], 86.0)
     if any(trace.showlegend and trace.name for trace in figure.data):
         margin["b"] += 24 + 20 * (sum(bool(t.showlegend) for t in figure.data) // 4)
@@ -177,14 +177,25 @@ def _legend(page: Page, drawn: list[Axes]) -> None:
 
 def _colour_bar(page: Page, axis: Any) -> None:
     bar = axis.colorbar
-    left = page.across((1.015 if bar.x is None else float(bar.x),) * 2)[0]
-    bottom, top = page.up((0.02, 0.98))
-    place = page.sheet.add_axes((left, bottom, 12 / page.size[0], top - bottom))
+    start = 1.015 if bar.x is None else float(bar.x)
+    flat = bar.orientation == "h"
+    if flat:
+        left, right = page.across((start, start + float(bar.len)))
+        bottom = page.up((1.0,))[0] + 20 / page.size[1]
+        place = page.sheet.add_axes((left, bottom, right - left, 9 / page.size[1]))
+    else:
+        left = page.across((start,))[0]
+        bottom, top = page.up((0.02, 0.98))
+        place = page.sheet.add_axes((left, bottom, 12 / page.size[0], top - bottom))
     drawn = page.sheet.colorbar(
         ScalarMappable(Normalize(axis.cmin, axis.cmax), pages.colour_map(axis.colorscale)),
         cax=place,
+        orientation="horizontal" if flat else "vertical",
     )
     drawn.outline.set_visible(False)
     place.tick_params(length=0, colors=pages.rgba(page.ink), labelsize=11 * pages.POINT)
-    font = page.font(12, None)
-    drawn.set_label(pages.plain(bar.title.text or ""), parse_math=False, **font)
+    label = pages.plain(bar.title.text or "")
+    if flat:
+        place.set_title(label, parse_math=False, loc="left", pad=3, **page.font(12, None))
+    else:
+        drawn.set_label(label, parse_math=False, **page.font(12, None))

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from components.figures.frame import color_axis, frame
-from components.figures.palette import diverging, escape, ink_on, on_scale, sequential, shorten
+from components.figures.frame import color_axis, frame, numbered
+from components.figures.palette import (
+    Theme,
+    diverging,
+    escape,
+    ink_on,
+    on_scale,
+    sequential,
+    shorten,
+)
 from components.figures.palette import theme as theme_of
 
 
@@ -28,31 +36,44 @@ def agreement(
     signed = "correlation" in title.lower() or bool((values[np.isfinite(values)] < 0).any())
     scale = diverging(look) if signed else sequential(look)
     low = -1.0 if signed else 0.0
-    shown = [escape(shorten(name, 16)) for name in names]
     places = list(range(len(names)))
-    figure = go.Figure(
-        go.Heatmap(
-            z=values.astype(np.float32),
-            x=places,
-            y=places,
-            coloraxis="coloraxis",
-            hoverinfo="skip",
-            xgap=2,
-            ygap=2,
-        )
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=values.astype(np.float32),
+        x=places,
+        y=places,
+        coloraxis="coloraxis",
+        hoverinfo="skip",
+        xgap=2,
+        ygap=2,
     )
-    cells = [(i, j, values[i, j]) for i in places for j in places]
-    inks = [
-        ink_on(look.neutral if math.isnan(v) else on_scale((v - low) / (1 - low), scale))
-        for _, _, v in cells
-    ]
+    _numbers(figure, names, values, lambda v: on_scale((v - low) / (1 - low), scale), look)
+    shown = [escape(shorten(name, 16)) for name in names]
+    numbered(figure, shown, shown)
+    bar = color_axis(look, scale, (low, 1.0), title)
+    figure.update_layout(coloraxis=bar, dragmode=False, clickmode="event+select")
+    done = frame(figure, look, title, [], 46 * len(names) + 130)
+    return done.update_layout(plot_bgcolor=look.neutral)
+
+
+def _numbers(
+    figure: go.Figure,
+    names: Sequence[str],
+    values: np.ndarray,
+    shade: Callable[[float], str],
+    theme: Theme,
+) -> None:
+    """The cells' numbers, on invisible markers: a heatmap alone answers no click."""
+    places = range(len(names))
+    cells = [(i, j, float(values[i, j])) for i in places for j in places]
+    shades = [theme.neutral if math.isnan(v) else shade(v) for _, _, v in cells]
     figure.add_scatter(
         x=[j for _, j, _ in cells],
         y=[i for i, _, _ in cells],
         mode="markers+text",
         marker={"size": 30, "opacity": 0, "symbol": "square"},
         text=["–" if math.isnan(v) else f"{v:.2f}".replace("-", "−") for _, _, v in cells],
-        textfont={"color": inks, "size": 13},
+        textfont={"color": [ink_on(s) for s in shades], "size": 13 if len(names) < 8 else 11},
         customdata=[[names[i], names[j]] for i, j, _ in cells],
         hovertext=[
             f"{escape(names[i])} and {escape(names[j])}: "
@@ -60,15 +81,7 @@ def agreement(
             for i, j, v in cells
         ],
         hovertemplate="%{hovertext}<extra></extra>",
-        unselected={"textfont": {"color": look.ink}, "marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
         selected={"marker": {"opacity": 0}},
         showlegend=False,
     )
-    bar = color_axis(look, scale, (low, 1.0), title)
-    ticks = {"tickvals": places, "ticktext": shown, "showgrid": False, "ticks": ""}
-    span = [-0.5, len(names) - 0.5]
-    figure.update_layout(coloraxis=bar, dragmode=False, clickmode="event+select")
-    figure.update_xaxes(**ticks, range=span, tickangle=-35)
-    figure.update_yaxes(**ticks, range=span[::-1])
-    done = frame(figure, look, title, [], 46 * len(names) + 130)
-    return done.update_layout(plot_bgcolor=look.neutral)

@@ -72,10 +72,8 @@ def render(
         return _json(figure, known)
     if format == "html":
         return _html(figure, known)
-    picture = _picture(figure, format, size, scale, timeout_s, via, browser())
-    return {"png": provenance.png, "svg": provenance.svg, "pdf": provenance.pdf}[format](
-        picture, known
-    )
+    stamp = {"png": provenance.png, "svg": provenance.svg, "pdf": provenance.pdf}[format]
+    return stamp(_picture(figure, format, size, scale, timeout_s, via, browser()), known)
 
 
 def _picture(

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from backend.tokens.metrics import METRICS
 from components.figures.curves import RANDOM, curves
-from components.figures.frame import color_axis, frame
+from components.figures.frame import color_axis, frame, numbered
 from components.figures.matrix import agreement
 from components.figures.palette import Theme, diverging, escape, ink_on, on_scale, shorten
 from components.figures.palette import theme as theme_of
@@ -73,20 +73,7 @@ def scoreboard(
         names.append("95 % band")
         _band(figure, random, metrics, len(rows), look)
     arrows = [f"{_title(m)} {'↑' if ways[m] else '↓'}" for m in metrics]
-    plain = {"showgrid": False, "ticks": ""}
-    figure.update_xaxes(
-        tickvals=list(range(len(names))),
-        ticktext=names,
-        tickangle=-35,
-        range=[-0.5, max(len(names), 1) - 0.5],
-        **plain,
-    )
-    figure.update_yaxes(
-        tickvals=list(range(len(arrows))),
-        ticktext=arrows,
-        range=[max(len(arrows), 1) - 0.5, -0.5],
-        **plain,
-    )
+    numbered(figure, names, arrows)
     unit = "half-widths from random"
     bar = color_axis(look, diverging(look), (-FARTHEST, FARTHEST), unit)
     notes = [
