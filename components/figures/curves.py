@@ -37,7 +37,7 @@ def curves(
         rows=1,
         cols=2,
         shared_yaxes=True,
-        horizontal_spacing=0.04,
+        horizontal_spacing=0.08,
         subplot_titles=[*ORDERS.values()],
     )
     figure.update_annotations(font={"size": 12.5, "color": look.muted})

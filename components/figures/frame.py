@@ -10,6 +10,9 @@ from components.figures.canvas import hover_label, wrap
 from components.figures.palette import FONT, Scale, Theme, escape
 
 SUBTITLE_EM = 29.0
+"""Notes are wrapped to what fits a telephone."""
+LINE = 22
+"""Pixels from one line of the title to the next."""
 
 
 def frame(
@@ -28,7 +31,7 @@ def frame(
         panels: whether the panels have titles of their own.
     """
     lines = [line for note in notes for line in wrap(note, SUBTITLE_EM)]
-    top = 40 + 18 * len(lines) if title or lines else 8
+    top = 44 + LINE * len(lines) if title or lines else 8
     top += 24 if panels else 0
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
@@ -61,7 +64,8 @@ def _title(title: str, lines: list[str], theme: Theme) -> dict[str, Any]:
         "y": 1,
         "yref": "container",
         "yanchor": "top",
-        "pad": {"l": 14, "t": 24},
+        # plotly centres a title of several lines on its place: half of them must be added back.
+        "pad": {"l": 14, "t": 18 + LINE * len(lines) / 2},
         "font": {"size": 17, "weight": 600, "color": theme.ink},
     }
 

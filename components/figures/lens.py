@@ -44,11 +44,9 @@ def lens(explanation: TokenExplanation, theme: str = "light") -> go.Figure:
     _words(figure, explanation, columns, scale)
     _outline_hits(figure, explanation, columns, look.accent)
     following = [shorten(explanation.values["next_text"][c], 9) for c in columns]
-    labels = explanation.values.get("depths") or range(depths)
+    labels = [escape(str(x)) for x in explanation.values.get("depths") or range(depths)]
     tilt = 0 if len(columns) <= 10 else -60
-    numbered(
-        figure, [*map(escape, following)], [escape(str(x)) for x in labels], upwards=True, tilt=tilt
-    )
+    numbered(figure, [*map(escape, following)], labels, upwards=True, tilt=tilt)
     figure.update_xaxes(title="the token that follows")
     figure.update_yaxes(title="after layer", tickvals=list(range(0, depths, -(-depths // 40))))
     figure.update_yaxes(ticktext=figure.layout.yaxis.ticktext[:: -(-depths // 40)])

@@ -154,7 +154,7 @@ def _title(page: Page) -> None:
         size = 17 if i == 0 else 12.5
         page.text(
             pages.plain(line),
-            (14, 22 if i == 0 else 26 + 18 * i),
+            (14, 22 if i == 0 else 24 + 20 * i),
             page.font(size, title.font.color if i == 0 else page.muted, bold=i == 0),
         )
 

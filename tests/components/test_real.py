@@ -1,0 +1,44 @@
+"""Figures of what the explainers really return, on a tiny model with random weights."""
+
+import numpy as np
+import pytest
+
+from backend.tokens.contribution_weights import ContributionWeights
+from backend.tokens.explanation import Prompt, Target
+from backend.tokens.logit_lens import LogitLens
+from components.figures import attention, figure, render, tokens
+
+PROMPT = Prompt.of("The capital of France is <b> 👩‍👩‍👧 مرحبا")
+
+
+@pytest.fixture
+def explained(tiny, fake_run):
+    def explain(cls):
+        explainer = cls()
+        target = Target(ids=(20, 21))
+        return explainer.explain(tiny(), PROMPT, target, explainer.Parameters(), fake_run)
+
+    return explain
+
+
+def test_contribution_weights(explained):
+    found = explained(ContributionWeights)
+    shown = tokens.cells(found, "word")
+    assert sum(c.score for c in shown if not np.isnan(c.score)) == pytest.approx(
+        float(np.nansum(found.arrays["scores"].astype(float))), abs=1e-6
+    )
+    z = attention.heatmap(found, "attention", layer=1, head=0).data[0].z
+    np.testing.assert_allclose(np.nansum(z, axis=1), 1.0, rtol=1e-4)
+    for drawn in (
+        figure(found),
+        attention.pair(found, layer=0),
+        attention.heads(found, "contributions", layer=2),
+    ):
+        assert render.render(drawn, "png", via="matplotlib").startswith(b"\x89PNG")
+
+
+def test_logit_lens(explained):
+    found = explained(LogitLens)
+    drawn = figure(found, "dark")
+    np.testing.assert_array_equal(drawn.data[0].z, found.arrays["top_probs"][:, :, 0])
+    assert render.render(drawn, "svg", via="matplotlib").startswith(b"<?xml")
