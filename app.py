@@ -4,7 +4,7 @@ import streamlit as st
 
 from components.frame import sidebar
 
-st.set_page_config(page_title="Vitrine", page_icon=":material/flare:", layout="wide")
+st.set_page_config(page_title="Vitrine", page_icon="components/assets/icon.png", layout="wide")
 
 page = st.navigation(
     [

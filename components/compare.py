@@ -112,3 +112,9 @@ def _cost(item: Item) -> None:
         f"{source.seconds:.2f} s · {passes} passes · {source.device} · {source.dtype}"
         + (" · from the library" if isinstance(item.job, Job) and item.job.cached else "")
     )
+
+
+def pick(label: str, among: Sequence[Item], key: str) -> Item:
+    """Let a person pick one of the items by its title."""
+    titles = [item.title for item in among]
+    return among[titles.index(st.selectbox(label, titles, key=key))]

@@ -10,7 +10,7 @@ import streamlit as st
 from backend.explanation import Comparison
 from backend.tokens.explanation import Prompt, TokenExplanation
 from components import take_away
-from components.compare import Item
+from components.compare import Item, pick
 from components.figures import render
 from components.plain import plain
 from components.session import engine
@@ -33,7 +33,7 @@ def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
     if not done:
         st.info("Nothing to export yet.", icon=":material/download:")
         return
-    item = st.selectbox("Result", done, format_func=lambda i: i.title, key=f"{prefix}.which")
+    item = pick("Result", done, f"{prefix}.which")
     theme = st.segmented_control(
         "Figure theme", ("light", "dark"), default="light", required=True, key=f"{prefix}.theme"
     )
@@ -74,5 +74,3 @@ def _button(
         help=hint or None,
         on_click="ignore",
     )
-
-

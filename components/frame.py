@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from components.session import engine
 
@@ -14,9 +15,33 @@ _STYLE = """
 </style>
 """
 
+_AGAIN = st.components.v2.component(
+    "vitrine_load_again",
+    js="""
+export default function () {
+  window.location.reload()
+}
+""",
+)
+
+
+def inside() -> None:
+    """Make sure that a page runs inside `app.py`, whichever address was opened first.
+
+    Until any session has called `st.navigation`, Streamlit takes the files in `pages/` for pages
+    of its own kind and runs them without `app.py`. That is ended for good here; the browser then
+    loads the address again.
+    """
+    if not st.session_state.get("framed"):
+        # What `st.navigation` does too, which would here change the address as well.
+        PagesManager.uses_pages_directory = False
+        _AGAIN(key="again", data={})
+        st.stop()
+
 
 def sidebar() -> None:
     """Draw the part of the sidebar below the navigation."""
+    st.session_state["framed"] = True
     st.html(_STYLE)
     with st.sidebar:
         _workers()

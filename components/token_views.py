@@ -10,7 +10,7 @@ import streamlit as st
 
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.sequence import Level
-from components.compare import Item
+from components.compare import Item, pick
 from components.figures import attention, labels, lens, palette, tokens
 from components.session import theme_name
 from components.token_strip import token_strip
@@ -140,9 +140,9 @@ def heatmaps(compared: Sequence[Item], prefix: str) -> None:
             icon=":material/grid_on:",
         )
         return
-    titles = {item.title: item for item in able}
-    pick, layers, heads, show = st.columns([2, 2, 1, 2])
-    item = titles[pick.selectbox("Explainer", list(titles), key=f"{prefix}.map")]
+    column, layers, heads, show = st.columns([2, 2, 1, 2])
+    with column:
+        item = pick("Explainer", able, f"{prefix}.map")
     found = cast(TokenExplanation, item.explanation)
     arrays = found.arrays
     count, head_count = arrays["attention"].shape[:2]
@@ -174,14 +174,13 @@ def heatmaps(compared: Sequence[Item], prefix: str) -> None:
 def table(compared: Sequence[Item], level: Level, prefix: str) -> None:
     """The top tokens of each method, as a table that can be sorted."""
     done = [item for item in compared if item.explanation is not None]
-    picked = st.selectbox(
-        "Explainer", done, format_func=lambda item: item.title, key=f"{prefix}.table"
-    )
-    if picked is not None:
-        found = cast(TokenExplanation, picked.explanation)
-        st.dataframe(
-            tokens.rows(found, level), hide_index=True, alt=f"Top tokens of {picked.title}"
-        )
+    if not done:
+        st.info("Nothing to list yet.", icon=":material/list:")
+        return
+    picked = pick("Explainer", done, f"{prefix}.table")
+    found = cast(TokenExplanation, picked.explanation)
+    rows = tokens.rows(found, level)
+    st.dataframe(rows, hide_index=True, alt=f"Top tokens of {picked.title}")
 
 
 def saw(continuation: TokenExplanation) -> None:

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from backend.catalogue import catalogue
+from components.frame import inside
 from components.library import recent
 
+inside()
 st.title("Vitrine", anchor=False)
 st.markdown(
     "Explain a model's decision by several methods **side by side, on one scale, each with a "

@@ -4,9 +4,11 @@ import streamlit as st
 
 from backend.catalogue import catalogue
 from components import library, token_views
+from components.frame import inside
 from components.plain import plain
 from components.session import engine
 
+inside()
 st.title("Library", anchor=False)
 entries = library.attributions()
 used = engine().store.size() / 1e6

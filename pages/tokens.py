@@ -6,7 +6,7 @@ from backend.catalogue import catalogue
 from backend.explanation import Comparison
 from backend.tokens import plan
 from components import choose, compare, export, jobs, judge, permalink, prompt, token_views
-from components.frame import step
+from components.frame import inside, step
 from components.plain import plain
 from components.session import engine, explanation
 
@@ -30,6 +30,7 @@ def explain_selected(comparison: Comparison, span: tuple[int, ...]) -> None:
     permalink.show(comparison.model_copy(update={"target": target}))
 
 
+inside()
 st.title("Tokens", anchor=False)
 st.caption(FAMILY.summary)
 opened = permalink.shown("tokens", seed)
@@ -151,10 +152,14 @@ scores_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
 )
 if scores_tab.open:
     with scores_tab:
-        score_items = compare.items(plan.score_requests(opened, continuation, requests))
-        about = [*(item for item in compared if item.explainer.role == "attribution"), None]
+        ranked = [item for item in compared if item.explainer.role == "attribution"]
+        wanted_scores = plan.score_requests(
+            opened, continuation, tuple(item.request for item in ranked)
+        )
+        about = [*ranked, None]
         names = [item.title if item else "random" for item in about]
-        judge.scoreboard(list(zip(names, score_items, about, strict=True)), "t.scores")
+        rows = zip(names, compare.items(wanted_scores), about, strict=True)
+        judge.scoreboard(list(rows), "t.scores")
 if agree_tab.open:
     with agree_tab:
         judge.agree(compared, "t.agree")
