@@ -1,0 +1,269 @@
+"""Read prompts from a file, and check them; nothing that is brought in is executed.
+
+.txt is one prompt; .json and .jsonl hold strings or objects (`prompt`, or `messages` with `role`
+and `content`; optional `chat`, and `gold`: character spans or substrings of the last user message
+that are known to decide the answer); .csv holds one prompt a row in a chosen column.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from backend.errors import InputError
+from backend.settings import Settings
+from backend.tokens.explanation import Message, Prompt
+
+ENDINGS = (".txt", ".json", ".jsonl", ".csv")
+DELIMITERS = ",;\t|"
+LONGEST_PROMPT = 1_000_000
+"""Characters; the token limit is checked later, by the model's tokenizer."""
+_MAGIC = {
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "a gzip archive",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x80\x02": "a pickle",
+    b"\x80\x03": "a pickle",
+    b"\x80\x04": "a pickle",
+    b"\x80\x05": "a pickle",
+    b"\x7fELF": "a program",
+    b"SQLite format 3": "a database",
+}
+_TODO_TEXT = "Save it as UTF-8 text and bring it again."
+
+
+class _Entry(BaseModel):
+    """One object of a JSON file."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    prompt: str | None = None
+    messages: list[Message] | None = None
+    system: str = ""
+    chat: bool | None = None
+    gold: list[str | tuple[int, int]] = []
+
+
+def read(
+    name: str, data: bytes, settings: Settings, column: str | None = None
+) -> tuple[Prompt, ...]:
+    """The prompts of a file.
+
+    Args:
+        name: the file's name; its ending says how to read it.
+        column: the column of a .csv; None takes `prompt`, `text` or the only one.
+
+    Raises:
+        InputError: the file or a row of it cannot be used; the text says where and what to do.
+    """
+    if len(data) > settings.max_upload_mb * 1e6:
+        raise InputError(
+            f"The file has {len(data) / 1e6:.1f} MB; at most {settings.max_upload_mb:g} MB are "
+            "read (VITRINE_MAX_UPLOAD_MB).",
+            where=name,
+            todo="Split it, or bring fewer prompts.",
+        )
+    text, ending = _decoded(name, data), PurePath(name).suffix.lower()
+    if ending == ".txt":
+        found = iter([(name, Prompt.of(text.strip("\r\n")))])
+    elif ending == ".json":
+        found = _from_json(name, text)
+    elif ending == ".jsonl":
+        found = _from_lines(name, text)
+    elif ending == ".csv":
+        found = _from_table(name, text, column)
+    else:
+        raise InputError(
+            f"Files ending in '{ending}' are not read.", name, f"Use {', '.join(ENDINGS)}."
+        )
+    prompts = []
+    for where, prompt in found:
+        if len(prompts) == settings.max_prompts:
+            raise InputError(
+                f"There are more than {settings.max_prompts:,} prompts (VITRINE_MAX_PROMPTS).",
+                where=name,
+                todo="Bring fewer, or split the file.",
+            )
+        _check(prompt, where)
+        prompts.append(prompt)
+    if not prompts:
+        raise InputError("There is no prompt in it.", name, "Bring a file with at least one.")
+    return tuple(prompts)
+
+
+def columns(name: str, data: bytes) -> tuple[str, ...]:
+    """The column names of a .csv, the likeliest prompt column first.
+
+    Raises:
+        InputError: it cannot be read as a table.
+    """
+    header = next(_rows(name, _decoded(name, data)), [])
+    preferred = [c for c in header if c.strip().lower() in ("prompt", "text", "question", "input")]
+    return tuple(dict.fromkeys([*preferred, *header]))
+
+
+def check(prompt: Prompt, settings: Settings) -> None:
+    """Check a typed prompt as a read one is.
+
+    Raises:
+        InputError: it is empty, or longer than any model here would read.
+    """
+    _check(prompt, "")
+    size = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
+    if size > settings.max_upload_mb * 1e6:
+        raise InputError("The prompt is too long.", todo="Shorten it.")
+
+
+def _check(prompt: Prompt, where: str) -> None:
+    if not prompt.messages or not any(m.content.strip() for m in prompt.messages):
+        raise InputError("The prompt is empty.", where, "Write at least one word.")
+    if prompt.messages[-1].role == "system":
+        raise InputError("A system message alone asks nothing.", where, "Add a user message.")
+    if sum(m.role == "system" for m in prompt.messages) > 1:
+        raise InputError("There are two system messages.", where, "Join them into one.")
+    for message in prompt.messages:
+        if "\x00" in message.content or any("\ud800" <= c <= "\udfff" for c in message.content):
+            raise InputError(
+                "The text has characters that no text file holds (NUL or half a surrogate pair).",
+                where,
+                _TODO_TEXT,
+            )
+        if len(message.content) > LONGEST_PROMPT:
+            raise InputError(
+                f"A message has {len(message.content):,} characters; at most {LONGEST_PROMPT:,} "
+                "are read.",
+                where,
+                "Shorten it.",
+            )
+
+
+def _decoded(name: str, data: bytes) -> str:
+    if not data.strip():
+        raise InputError("The file is empty.", name, "Bring one with a prompt in it.")
+    for magic, kind in _MAGIC.items():
+        if data.startswith(magic):
+            raise InputError(f"This is {kind}, not text.", name, _TODO_TEXT)
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"The text is not UTF-8 (byte {error.start:,}).", name, _TODO_TEXT
+        ) from error
+    if "\x00" in text:
+        raise InputError("This is not a text file.", name, _TODO_TEXT)
+    return text
+
+
+def _from_json(name: str, text: str) -> Iterator[tuple[str, Prompt]]:
+    value = _parsed(name, text)
+    if isinstance(value, dict) and isinstance(value.get("prompts"), list):
+        value = value["prompts"]
+    single = not isinstance(value, list)
+    for number, entry in enumerate([value] if single else value, start=1):
+        where = name if single else f"{name}, entry {number}"
+        yield where, _prompt(entry, where)
+
+
+def _from_lines(name: str, text: str) -> Iterator[tuple[str, Prompt]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            yield where, _prompt(_parsed(where, line), where)
+
+
+def _from_table(name: str, text: str, column: str | None) -> Iterator[tuple[str, Prompt]]:
+    rows = _rows(name, text)
+    header = next(rows, [])
+    wanted = column if column is not None else _likely(header)
+    if wanted is None or wanted not in header:
+        raise InputError(
+            "Which column holds the prompts?" if wanted is None else f"No column '{wanted}'.",
+            name,
+            f"Choose one of: {', '.join(header)}.",
+        )
+    place = header.index(wanted)
+    for number, row in enumerate(rows, start=2):
+        if any(cell.strip() for cell in row):
+            where = f"{name}, row {number}"
+            if place >= len(row):
+                raise InputError(f"The row has no column '{wanted}'.", where, "Complete the row.")
+            yield where, Prompt.of(row[place])
+
+
+def _likely(header: list[str]) -> str | None:
+    if len(header) == 1:
+        return header[0]
+    return next((c for c in header if c.strip().lower() in ("prompt", "text")), None)
+
+
+def _rows(name: str, text: str) -> Iterator[list[str]]:
+    first = text.split("\n", 1)[0]
+    delimiter = max(DELIMITERS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise InputError(
+            f"The table is broken ({error}).", f"{name}, line {reader.line_num}", "Mend its quotes."
+        ) from error
+
+
+def _parsed(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"Not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).",
+            where,
+            "Mend it there.",
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise InputError("The JSON is nested too deeply.", where, "Flatten it.") from error
+
+
+def _prompt(value: Any, where: str) -> Prompt:
+    if isinstance(value, str):
+        return Prompt.of(value)
+    try:
+        entry = _Entry.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "entry"
+        raise InputError(
+            f"{field}: {first['msg']}.",
+            where,
+            'An entry is a string, {"prompt": …} or {"messages": [{"role": …, "content": …}]}.',
+        ) from error
+    if (entry.prompt is None) == (entry.messages is None):
+        raise InputError("An entry needs either `prompt` or `messages`.", where, "Give one.")
+    if entry.messages is not None:
+        chat = True if entry.chat is None else entry.chat
+        prompt = Prompt(messages=tuple(entry.messages), chat=chat)
+    else:
+        prompt = Prompt.of(entry.prompt or "", system=entry.system, chat=bool(entry.chat))
+    gold = tuple(_span(mark, prompt.text, where) for mark in entry.gold)
+    return Prompt(messages=prompt.messages, chat=prompt.chat, gold=gold)
+
+
+def _span(mark: str | tuple[int, int], text: str, where: str) -> tuple[int, int]:
+    if isinstance(mark, str):
+        start = text.find(mark)
+        if not mark or start < 0:
+            raise InputError(f"gold: '{mark}' is not in the last user message.", where, "Mend it.")
+        return start, start + len(mark)
+    if not 0 <= mark[0] < mark[1] <= len(text):
+        raise InputError(
+            f"gold: {list(mark)} is not inside the last user message ({len(text)} characters).",
+            where,
+            "Mend it.",
+        )
+    return mark
