@@ -38,6 +38,7 @@ _MAGIC = {
     b"SQLite format 3": "a database",
 }
 _TODO_TEXT = "Save it as UTF-8 text and bring it again."
+_TODO_ENTRY = 'An entry is a string, {"prompt": …} or {"messages": [{"role": …, "content": …}]}.'
 
 
 class _Entry(BaseModel):
@@ -49,7 +50,7 @@ class _Entry(BaseModel):
     messages: list[Message] | None = None
     system: str = ""
     chat: bool | None = None
-    gold: list[str | tuple[int, int]] = []
+    gold: list[str | list[int]] = []
 
 
 def read(
@@ -123,10 +124,10 @@ def check(prompt: Prompt, settings: Settings) -> None:
 
 
 def _check(prompt: Prompt, where: str) -> None:
-    if not prompt.messages or not any(m.content.strip() for m in prompt.messages):
+    if not any(message.content.strip() for message in prompt.messages):
         raise InputError("The prompt is empty.", where, "Write at least one word.")
-    if prompt.messages[-1].role == "system":
-        raise InputError("A system message alone asks nothing.", where, "Add a user message.")
+    if not prompt.text.strip():
+        raise InputError("There is no user message.", where, "Add one; the others ask nothing.")
     if sum(m.role == "system" for m in prompt.messages) > 1:
         raise InputError("There are two system messages.", where, "Join them into one.")
     for message in prompt.messages:
@@ -226,13 +227,17 @@ def _parsed(where: str, text: str) -> Any:
             where,
             "Mend it there.",
         ) from error
-    except (RecursionError, ValueError) as error:
+    except RecursionError as error:
         raise InputError("The JSON is nested too deeply.", where, "Flatten it.") from error
+    except ValueError as error:
+        raise InputError("The JSON holds a number that is too long.", where, "Mend it.") from error
 
 
 def _prompt(value: Any, where: str) -> Prompt:
     if isinstance(value, str):
         return Prompt.of(value)
+    if not isinstance(value, dict):
+        raise InputError(f"An entry is a {type(value).__name__}.", where, _TODO_ENTRY)
     try:
         entry = _Entry.model_validate(value)
     except ValidationError as error:
@@ -241,7 +246,7 @@ def _prompt(value: Any, where: str) -> Prompt:
         raise InputError(
             f"{field}: {first['msg']}.",
             where,
-            'An entry is a string, {"prompt": …} or {"messages": [{"role": …, "content": …}]}.',
+            _TODO_ENTRY,
         ) from error
     if (entry.prompt is None) == (entry.messages is None):
         raise InputError("An entry needs either `prompt` or `messages`.", where, "Give one.")
@@ -254,16 +259,17 @@ def _prompt(value: Any, where: str) -> Prompt:
     return Prompt(messages=prompt.messages, chat=prompt.chat, gold=gold)
 
 
-def _span(mark: str | tuple[int, int], text: str, where: str) -> tuple[int, int]:
+def _span(mark: str | list[int], text: str, where: str) -> tuple[int, int]:
     if isinstance(mark, str):
         start = text.find(mark)
         if not mark or start < 0:
             raise InputError(f"gold: '{mark}' is not in the last user message.", where, "Mend it.")
         return start, start + len(mark)
-    if not 0 <= mark[0] < mark[1] <= len(text):
+    if len(mark) != 2 or not 0 <= mark[0] < mark[1] <= len(text):
         raise InputError(
-            f"gold: {list(mark)} is not inside the last user message ({len(text)} characters).",
+            f"gold: {mark} is not a [start, end] inside the last user message, which has "
+            f"{len(text)} characters.",
             where,
             "Mend it.",
         )
-    return mark
+    return mark[0], mark[1]
