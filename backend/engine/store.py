@@ -12,14 +12,14 @@ import hashlib
 import json
 import re
 import sqlite3
-import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from backend.engine.index import Index
 from backend.errors import VitrineError
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -78,11 +78,9 @@ class Store:
 
     def __init__(self, root: Path, max_bytes: int) -> None:
         self.root, self.max_bytes = root, max_bytes
-        self._local = threading.local()
         with self._faults():
             root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with self._index() as index:
-                index.execute(_TABLE)
+            self._index = Index(root / "index.sqlite", _TABLE)
 
     def put(
         self,
@@ -105,7 +103,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 temporary.write_bytes(data)
-                with self._index() as index:
+                with self._index.transaction() as index:
                     temporary.replace(path)
                     index.execute(_UPSERT, (
                         key, kind, family, title, len(data), hashlib.sha256(data).hexdigest(),
@@ -117,26 +115,33 @@ class Store:
 
     def get(self, key: str, kind: str) -> bytes | None:
         """The bytes, or None where there are none or they are not what was stored."""
-        path = self._path(key, kind)
-        with self._faults(), self._index("DEFERRED") as index:
-            row = index.execute(
-                "SELECT digest, used FROM entries WHERE kind=? AND key=?", (kind, key)
-            ).fetchone()
-        if row is None:
+        self._path(key, kind)
+        with self._faults(), self._index.transaction("DEFERRED") as index:
+            data, used = self._read(index, kind, key)
+        if used is None:
             return None
-        try:
-            data = path.read_bytes()
-        except OSError:
-            data = b""
-        if hashlib.sha256(data).hexdigest() != row[0]:
-            self._drop_damaged(kind, key)
-            return None
-        self._touch(kind, key, row[1])
+        if data is None:
+            # Damaged, or replaced between the two reads: under the lock only damage remains.
+            with self._faults(), self._index.transaction() as index:
+                data, used = self._read(index, kind, key)
+                if data is None:
+                    index.execute("DELETE FROM entries WHERE kind=? AND key=?", (kind, key))
+                    self._path(key, kind).unlink(missing_ok=True)
+        if data is not None and used is not None:
+            self._touch(kind, key, used)
+        return data
+
+    def remember(self, key: str, kind: str, make: Callable[[], bytes]) -> bytes:
+        """The stored bytes, made and stored where there are none."""
+        data = self.get(key, kind)
+        if data is None:
+            data = make()
+            self.put(key, kind, data)
         return data
 
     def has(self, key: str, kind: str) -> bool:
         """Whether `get` would find something, without reading it whole."""
-        with self._faults(), self._index("DEFERRED") as index:
+        with self._faults(), self._index.transaction("DEFERRED") as index:
             row = index.execute(
                 "SELECT size FROM entries WHERE kind=? AND key=?", (kind, key)
             ).fetchone()
@@ -147,7 +152,7 @@ class Store:
 
     def entries(self, kind: str, family: str | None = None) -> list[Entry]:
         """The index of one kind, newest first."""
-        with self._faults(), self._index("DEFERRED") as index:
+        with self._faults(), self._index.transaction("DEFERRED") as index:
             rows = index.execute(
                 "SELECT key, kind, family, title, size, created, used, pinned, meta FROM entries "
                 "WHERE kind=? AND (? IS NULL OR family=?) ORDER BY created DESC",
@@ -157,21 +162,21 @@ class Store:
 
     def pin(self, key: str, kind: str, pinned: bool = True) -> None:
         """Keep an entry when room is made, or no longer."""
-        with self._faults(), self._index() as index:
+        with self._faults(), self._index.transaction() as index:
             index.execute(
                 "UPDATE entries SET pinned=? WHERE kind=? AND key=?", (int(pinned), kind, key)
             )
 
     def delete(self, key: str, kind: str) -> None:
         """Remove an entry; nothing happens where there is none."""
-        with self._faults():
-            with self._index() as index:
-                index.execute("DELETE FROM entries WHERE kind=? AND key=?", (kind, key))
-            self._path(key, kind).unlink(missing_ok=True)
+        path = self._path(key, kind)
+        with self._faults(), self._index.transaction() as index:
+            index.execute("DELETE FROM entries WHERE kind=? AND key=?", (kind, key))
+            path.unlink(missing_ok=True)
 
     def size(self) -> int:
         """Bytes of all entries."""
-        with self._faults(), self._index("DEFERRED") as index:
+        with self._faults(), self._index.transaction("DEFERRED") as index:
             return int(index.execute("SELECT COALESCE(SUM(size), 0) FROM entries").fetchone()[0])
 
     def sweep(self) -> int:
@@ -180,6 +185,8 @@ class Store:
         with self._faults():
             for path in self.root.glob("*/??/*"):
                 kind, key = path.parts[-3], path.name
+                if not _KIND.fullmatch(kind):
+                    continue
                 orphan = _KEY.fullmatch(key) and not self.has(key, kind)
                 stale = path.suffix == ".tmp" and _age(path) > TEMPORARY_S
                 if stale or (orphan and _age(path) > USED_RESOLUTION_S):
@@ -204,61 +211,42 @@ class Store:
         # A clock that jumped back leaves `used` in the future: that is mended too.
         if 0 <= now - used < USED_RESOLUTION_S:
             return
-        with self._faults(), self._index() as index:
+        with self._faults(), self._index.transaction() as index:
             index.execute("UPDATE entries SET used=? WHERE kind=? AND key=?", (now, kind, key))
 
-    def _drop_damaged(self, kind: str, key: str) -> None:
-        """Drop an entry whose file is not what the row says, looked at once more under the lock."""
-        path = self._path(key, kind)
-        with self._faults(), self._index() as index:
-            row = index.execute(
-                "SELECT digest FROM entries WHERE kind=? AND key=?", (kind, key)
-            ).fetchone()
-            data = path.read_bytes() if path.exists() else b""
-            if row is not None and hashlib.sha256(data).hexdigest() != row[0]:
-                index.execute("DELETE FROM entries WHERE kind=? AND key=?", (kind, key))
-                path.unlink(missing_ok=True)
+    def _read(
+        self, index: sqlite3.Connection, kind: str, key: str
+    ) -> tuple[bytes | None, float | None]:
+        """(the bytes where they are those of the row, when the row was used or None without one)"""
+        row = index.execute(
+            "SELECT digest, used FROM entries WHERE kind=? AND key=?", (kind, key)
+        ).fetchone()
+        if row is None:
+            return None, None
+        try:
+            data = self._path(key, kind).read_bytes()
+        except OSError:
+            return None, row[1]
+        return data if hashlib.sha256(data).hexdigest() == row[0] else None, row[1]
 
     def _evict(self, keep: tuple[str, str]) -> None:
         if self.size() <= self.max_bytes:
             return
-        gone: list[tuple[str, str]] = []
-        with self._faults():
-            with self._index() as index:
-                # Another process may have made room meanwhile: the total is read under the lock.
-                total = index.execute("SELECT COALESCE(SUM(size), 0) FROM entries").fetchone()[0]
-                oldest = index.execute(
-                    "SELECT kind, key, size FROM entries WHERE pinned=0 ORDER BY used, created"
-                ).fetchall()
-                for kind, key, size in oldest:
-                    if total <= EVICT_TO * self.max_bytes:
-                        break
-                    if (kind, key) == keep:
-                        continue
-                    index.execute("DELETE FROM entries WHERE kind=? AND key=?", (kind, key))
-                    gone.append((kind, key))
-                    total -= size
-            for kind, key in gone:
+        with self._faults(), self._index.transaction() as index:
+            # Another process may have made room meanwhile: the total is read under the lock.
+            total = index.execute("SELECT COALESCE(SUM(size), 0) FROM entries").fetchone()[0]
+            oldest = index.execute(
+                "SELECT kind, key, size FROM entries WHERE pinned=0 ORDER BY used, created"
+            ).fetchall()
+            for kind, key, size in oldest:
+                if total <= EVICT_TO * self.max_bytes:
+                    break
+                if (kind, key) == keep:
+                    continue
+                index.execute("DELETE FROM entries WHERE kind=? AND key=?", (kind, key))
+                # Under the lock too: later, it could be the file of a newer put.
                 self._path(key, kind).unlink(missing_ok=True)
-
-    @contextmanager
-    def _index(self, mode: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """This thread's connection in a transaction; readers ask for DEFERRED."""
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = sqlite3.connect(
-                self.root / "index.sqlite", timeout=30, isolation_level=None
-            )
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            self._local.connection = connection
-        connection.execute(f"BEGIN {mode}")
-        try:
-            yield connection
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+                total -= size
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
