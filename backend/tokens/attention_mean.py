@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from backend.tokens.capture import LayerParts
 
 RowReading = Literal["span", "last", "received"]
-READING = Field(
+READING: Any = Field(
     "span",
     title="Reading",
     description="`span`: mean over the rows that predict the explained tokens; `last`: the row "

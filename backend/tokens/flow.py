@@ -194,4 +194,4 @@ class Flow(ABC):
         if not missing:
             return ()
         names = " and ".join(f"`{name}`" for name in missing)
-        return (f"At this length the reading {names} is computed only when it is chosen.",)
+        return (f"Readings computed at this length only when chosen: {names}.",)

@@ -83,7 +83,7 @@ class LogitLens(Explainer):
         following = torch.tensor([ids[p + 1] for p in positions], device=residuals.device)
         with torch.no_grad():
             final = torch.cat(
-                [model.readout(x).argmax(dim=-1) for x in residuals[-1].split(_chunk(model))]
+                [model.readout(x).argmax(-1) for x in torch.split(residuals[-1], _chunk(model))]
             )
             layers = []
             for depth, x in enumerate(residuals):
@@ -129,11 +129,12 @@ def _chunk(model: Any) -> int:
 
 def _read(model: Any, x: Tensor, following: Tensor, final: Tensor, top: int) -> _Depth:
     """Read one depth [S, d] out, a few positions at a time: a row of logits is long."""
+    import torch
+
     size = _chunk(model)
     parts: list[list[Tensor]] = []
-    for some, after, last in zip(
-        x.split(size), following.split(size), final.split(size), strict=True
-    ):
+    pieces = [torch.split(of, size) for of in (x, following, final)]
+    for some, after, last in zip(*pieces, strict=True):
         logprobs = model.readout(some).log_softmax(dim=-1)
         best = logprobs.topk(min(top, logprobs.shape[-1]), dim=-1)
         parts.append(

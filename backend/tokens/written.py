@@ -36,7 +36,8 @@ def query_gain(parts: LayerParts) -> Tensor:
     if parts.gain is None:
         return torch.ones(len(rows), device=rows.device)
     shape = _dimension_gain(parts.gain)
-    return parts.gain[rows].float() @ shape
+    along: Tensor = parts.gain[rows].float() @ shape
+    return along
 
 
 def _dimension_gain(gain: Tensor) -> Tensor:
@@ -45,7 +46,8 @@ def _dimension_gain(gain: Tensor) -> Tensor:
     Raises:
         ValueError: the rows differ in more than length.
     """
-    shape = gain[0].float() / gain[0].float().norm()
+    first = gain[0].float()
+    shape: Tensor = first / first.norm()
     scales = gain.float() @ shape
     if not torch.allclose(scales[:, None] * shape, gain.float(), rtol=1e-4, atol=1e-6):
         raise ValueError("the norm after attention is not a factor per query times one per width")
@@ -54,7 +56,7 @@ def _dimension_gain(gain: Tensor) -> Tensor:
 
 def head_lengths(parts: LayerParts) -> Tensor:
     """A[h,i,j] ||f_{j,h}||, [H, Q, N]."""
-    lengths = vectors(parts).norm(dim=-1).T
+    lengths: Tensor = vectors(parts).norm(dim=-1).T
     gain = query_gain(parts).abs()
     return parts.attention * lengths[:, None, :] * gain[None, :, None]
 

@@ -12,6 +12,7 @@ from tests.fake import FakeRun
 
 PROMPT = Prompt.of("The capital of France is")
 TARGET = Target(ids=(70, 80, 90))
+REFERENCES = ("layer_output", "head_output", "residual", "block_output")
 
 
 def explain(model, explainer, *, prompt=PROMPT, target=TARGET, run=None, **parameters):
@@ -63,3 +64,38 @@ def bias(parts) -> np.ndarray:
         return np.zeros(parts.before[rows].shape)
     gain = 1.0 if parts.gain is None else parts.gain[rows].double().numpy()
     return np.broadcast_to(parts.bias.double().numpy() * gain, parts.before[rows].shape)
+
+
+def contributions(parts, reference, normalisation):
+    """Contributions [H, Q, N] and other sources {name: [Q]} by loops over heads, queries, keys."""
+    T, b = vectors(parts), bias(parts)
+    heads, count, length, _ = T.shape
+    x = parts.before.double().numpy()
+    m, after = parts.middle.double().numpy(), parts.after.double().numpy()
+    whole = {"layer_output": T.sum(axis=(0, 2)) + b, "residual": m, "block_output": after}
+    c = np.zeros((heads, count, length))
+    others = {name: np.zeros(count) for name in ("bias", "residual", "feed_forward")}
+    for i in range(count):
+        for h in range(heads):
+            r = T[h, i].sum(axis=0) if reference == "head_output" else whole[reference][i]
+            unit = r / np.linalg.norm(r)
+            for j in range(length):
+                c[h, i, j] = T[h, i, j] @ unit
+            if normalisation == "output_norm":
+                c[h, i] /= np.linalg.norm(r)
+            elif normalisation == "absolute" and reference == "head_output":
+                c[h, i] /= np.abs(c[h, i]).sum()
+        if reference == "head_output":
+            continue
+        others["bias"][i] = b[i] @ unit
+        if reference != "layer_output":
+            others["residual"][i] = x[i] @ unit
+        if reference == "block_output":
+            others["feed_forward"][i] = (after[i] - m[i]) @ unit
+        divisor = {"output_norm": np.linalg.norm(r), "none": 1.0}.get(normalisation)
+        if divisor is None:
+            divisor = np.abs(c[:, i]).sum() + sum(abs(v[i]) for v in others.values())
+            c[:, i] /= divisor
+        for value in others.values():
+            value[i] /= divisor
+    return c, others
