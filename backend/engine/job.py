@@ -35,7 +35,7 @@ class Job:
         """What a preparation prepares; an explanation's task is its request."""
         self.state: State = "queued"
         self.done, self.total, self.what = 0.0, 0.0, ""
-        self.error = ""
+        self.error, self.fault = "", False
         self.cached = False
         self.place = 0
         """1 for the next in the queue; 0 when not queued."""
@@ -91,8 +91,8 @@ class Job:
             self._since = time.monotonic()
         self.done, self.total, self.what = done, total, what
 
-    def end(self, state: State, error: str = "") -> None:
-        """The job has finished."""
+    def end(self, state: State, error: str = "", *, fault: bool = False) -> None:
+        """The job has finished; `fault` where it failed by no doing of the person's."""
         self._ended = time.monotonic()
-        self.state, self.error, self.place = state, error, 0
+        self.state, self.error, self.fault, self.place = state, error, fault, 0
         self._end.set()

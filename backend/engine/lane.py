@@ -99,7 +99,7 @@ class Lane:
                 continue
             if answer is None:
                 self._replace()
-                job.end("failed", self._died(process))
+                job.end("failed", self._died(process), fault=True)
             elif answer.get("id") == job.id:
                 _apply(job, answer)
 
@@ -148,4 +148,4 @@ def _apply(job: Job, answer: dict[str, Any]) -> None:
     if "progress" in answer:
         job.report(*answer["progress"])
     else:
-        job.end(answer["end"], answer.get("error", ""))
+        job.end(answer["end"], answer.get("error", ""), fault=answer.get("fault", False))

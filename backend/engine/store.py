@@ -7,6 +7,7 @@ is a miss and goes; a file without a row is swept.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -15,7 +16,6 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +211,8 @@ class Store:
         # A clock that jumped back leaves `used` in the future: that is mended too.
         if 0 <= now - used < USED_RESOLUTION_S:
             return
-        with self._faults(), self._index.transaction() as index:
+        # On a full disk what is stored can still be read.
+        with contextlib.suppress(sqlite3.Error), self._index.transaction() as index:
             index.execute("UPDATE entries SET used=? WHERE kind=? AND key=?", (now, kind, key))
 
     def _read(
@@ -248,7 +249,7 @@ class Store:
                 self._path(key, kind).unlink(missing_ok=True)
                 total -= size
 
-    @contextmanager
+    @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             yield

@@ -73,7 +73,7 @@ class Worker:
         except VitrineError as error:
             self.say(id=key, end="failed", error=str(error))
         except Exception as error:  # noqa: BLE001  one job's fault must not end the worker
-            self.say(id=key, end="failed", error=_fault(error))
+            self.say(id=key, end="failed", error=_fault(error), fault=True)
         finally:
             self.cancelled.discard(key)
 
