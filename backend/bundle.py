@@ -47,10 +47,11 @@ class Bundle:
 
     def to_bytes(self) -> bytes:
         """This bundle as a safetensors file whose metadata holds the plain values."""
-        arrays, values = self._parts()
-        return safetensors.numpy.save(
-            arrays, metadata={"kind": type(self).__name__, "values": canonical_json(values)}
-        )
+        arrays, values = self.parts()
+        # One entry: safetensors writes several in no fixed order, and equal content shall give
+        # equal bytes.
+        bundle = canonical_json({"kind": type(self).__name__, "values": values})
+        return safetensors.numpy.save(arrays, metadata={"bundle": bundle})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -60,13 +61,13 @@ class Bundle:
             InputError: the bytes are not a bundle of this class.
         """
         try:
-            size = int.from_bytes(data[:8], "little")
-            metadata = json.loads(data[8 : 8 + size])["__metadata__"]
-            if metadata["kind"] != cls.__name__:
-                raise InputError(f"This file holds a {metadata['kind']}, not a {cls.__name__}.")
-            return cls._build(json.loads(metadata["values"]), safetensors.numpy.load(data))
+            found = _head(data)
+            if found["kind"] != cls.__name__:
+                raise InputError(f"This file holds a {found['kind']}, not a {cls.__name__}.")
+            return cls._build(found["values"], safetensors.numpy.load(data))
         except (
             KeyError,
+            TypeError,
             ValueError,
             RecursionError,
             ValidationError,
@@ -80,21 +81,21 @@ class Bundle:
 
     def digest(self) -> str:
         """Content hash over values and arrays: equal content, equal hash."""
-        arrays, values = self._parts()
+        arrays, values = self.parts()
         parts = [type(self).__name__.encode(), canonical_json(values).encode()]
         for name in sorted(arrays):
             array = arrays[name]
             parts += [name.encode(), f"{array.dtype.str}{array.shape}".encode(), array.tobytes()]
         return digest(*parts)
 
-    def _parts(self) -> tuple[Arrays, dict[str, Any]]:
+    def parts(self) -> tuple[Arrays, dict[str, Any]]:
+        """The named arrays, and everything else as JSON values."""
         arrays: Arrays = {}
         values: dict[str, Any] = {}
         for name, hint in _hints(type(self)).items():
             value = getattr(self, name)
             if hint is Arrays or hint == Arrays:
-                # safetensors writes the raw buffer, so a strided view would be stored wrongly.
-                arrays.update({key: np.ascontiguousarray(array) for key, array in value.items()})
+                arrays.update({key: _plain(array) for key, array in value.items()})
             else:
                 values[name] = TypeAdapter(hint).dump_python(value, mode="json")
         return arrays, values
@@ -110,13 +111,23 @@ class Bundle:
         return cls(**fields)
 
 
+def _plain(array: np.ndarray) -> np.ndarray:
+    """The array as safetensors needs it, which writes the raw buffer: in C order, little-endian."""
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
 def kind(data: bytes) -> str:
     """The name of the class whose `to_bytes` wrote this, or "" where it is no bundle."""
     try:
-        size = int.from_bytes(data[:8], "little")
-        return str(json.loads(data[8 : 8 + size])["__metadata__"]["kind"])
+        return str(_head(data)["kind"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return ""
+
+
+def _head(data: bytes) -> dict[str, Any]:
+    size = int.from_bytes(data[:8], "little")
+    found: dict[str, Any] = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["bundle"])
+    return found
 
 
 def _hints(cls: type[Bundle]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.store = Store(settings.store, int(settings.store_max_gb * 1e9))
+        self.store.sweep()
         self._queue: list[tuple[int, int, Job]] = []
         self._order = itertools.count()
         self._change = threading.Condition()
@@ -100,13 +101,14 @@ class Engine:
         request = normalised(request)
         key, explainer = self._key(request), find(request)
         with self._change:
-            if key in self._live:
-                self._live[key].hold(holder)
-                return self._live[key]
+            if (live := self._joinable(key)) is not None:
+                live.hold(holder)
+                return live
             ended = self._ended.get(key)
-            if self.store.has(key, "explanation"):
-                if ended is not None and ended.state == "done":
-                    return ended
+            if ended is not None and ended.state == "done" and self.store.has(key, "explanation"):
+                return ended
+            # Read whole once, so that a damaged result is computed again and not announced.
+            if self.store.get(key, "explanation") is not None:
                 job = Job(key, explainer.title, request)
                 job.cached = True
                 job.end("done")
@@ -140,8 +142,10 @@ class Engine:
 
     def _enqueue(self, job: Job, holder: str) -> Job:
         with self._change:
-            if job.key in self._live:
-                job = self._live[job.key]
+            if self._closed:
+                raise Busy("The server is shutting down.")
+            if (live := self._joinable(job.key)) is not None:
+                job = live
             else:
                 if len(self._queue) >= self.settings.queue_limit:
                     raise Busy(
@@ -155,6 +159,10 @@ class Engine:
                 self._change.notify_all()
             job.hold(holder)
             return job
+
+    def _joinable(self, key: str) -> Job | None:
+        live = self._live.get(key)
+        return None if live is None or live.stopping is not None else live
 
     def job(self, key: str) -> Job | None:
         """A job of this process that is live or ended lately."""
@@ -187,9 +195,8 @@ class Engine:
                 self._number()
                 job.end("cancelled")
                 self._finish(job)
-                return
-        for lane in self._lanes:
-            lane.cancel(job)
+            else:
+                job.stop()
 
     def workers(self) -> list[WorkerInfo]:
         """What each worker is doing; empty until the first job."""
@@ -201,6 +208,7 @@ class Engine:
             self._closed = True
             for _, _, job in self._queue:
                 job.end("cancelled")
+                self._finish(job)
             self._queue.clear()
             self._change.notify_all()
         for lane in self._lanes:
@@ -219,7 +227,8 @@ class Engine:
 
     def _finish(self, job: Job) -> None:
         with self._change:
-            self._live.pop(job.key, None)
+            if self._live.get(job.key) is job:  # else another has taken its place
+                del self._live[job.key]
             self._remember(job)
 
     def _remember(self, job: Job) -> None:

@@ -37,6 +37,8 @@ class Job:
         self.done, self.total, self.what = 0.0, 0.0, ""
         self.error, self.fault = "", False
         self.cached = False
+        self.stopping: float | None = None
+        """When it was asked to stop (monotonic); nobody joins it any more."""
         self.place = 0
         """1 for the next in the queue; 0 when not queued."""
         self.submitted = time.monotonic()
@@ -79,6 +81,11 @@ class Job:
         self._holders.pop(holder, None)
         now = time.monotonic()
         return not any(now - heard < HOLD_S for heard in list(self._holders.values()))
+
+    def stop(self) -> None:
+        """Ask for the end of a running job."""
+        if self.stopping is None:
+            self.stopping = time.monotonic()
 
     def start(self) -> None:
         """The worker has taken it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -12,6 +13,8 @@ from typing import Any, Literal
 from backend.engine.job import Job
 from backend.engine.process import WorkerProcess
 from backend.settings import Settings
+
+log = logging.getLogger("vitrine.engine")
 
 TICK_S = 0.1
 
@@ -46,7 +49,6 @@ class Lane:
         self._take, self._finished = take, finished
         self._process: WorkerProcess | None = None
         self._job: Job | None = None
-        self._cancel_at: float | None = None
         self._closing = False
         self._thread = threading.Thread(target=self._serve, daemon=True, name=f"lane-{device}")
         self._thread.start()
@@ -62,13 +64,6 @@ class Lane:
             current=job.key if job else "",
         )
 
-    def cancel(self, job: Job) -> None:
-        """Ask the worker to stop this job; it is ended after the grace period."""
-        if self._job is job and self._cancel_at is None:
-            self._cancel_at = time.monotonic()
-            if self._process is not None:
-                self._process.say(do="cancel", id=job.id)
-
     def close(self) -> None:
         """End the worker; the thread ends with the queue."""
         self._closing = True
@@ -77,50 +72,64 @@ class Lane:
 
     def _serve(self) -> None:
         while (job := self._take()) is not None:
-            self._cancel_at = None
             self._job = job
             job.start()
             try:
                 self._see_through(job)
+            except Exception as error:
+                log.exception("the worker of %s cannot be used", self.device)
+                self._replace()
+                job.end("failed", f"The worker cannot be started: {error}", fault=True)
             finally:
                 self._job = None
                 self._finished(job)
         self.close()
 
     def _see_through(self, job: Job) -> None:
-        process = self._worker(job)
-        process.say(id=job.id, **_task(job))
         deadline = time.monotonic() + self.settings.job_deadline_s
+        process, told, taken, again = self._send(job), False, False, True
         while not job.finished:
+            if job.stopping is not None and not told:
+                process.say(do="cancel", id=job.id)
+                told = True
             try:
                 answer = process.answers.get(timeout=TICK_S)
             except queue.Empty:
-                self._look_at_the_clock(job, deadline)
-                continue
+                answer = {}
             if answer is None:
                 self._replace()
-                job.end("failed", self._died(process), fault=True)
+                if taken or not again or self._closing:
+                    job.end("failed", self._died(process), fault=True)
+                else:  # it died while idle, unnoticed: the job was never taken
+                    process, told, again = self._send(job), False, False
             elif answer.get("id") == job.id:
+                taken = True
                 _apply(job, answer)
+            if not job.finished:
+                self._look_at_the_clock(job, deadline)
 
-    def _worker(self, job: Job) -> WorkerProcess:
-        if self._process is None or not self._process.alive:
+    def _send(self, job: Job) -> WorkerProcess:
+        """Give the job to this lane's worker, started where there is none."""
+        process = self._process
+        if process is None or not process.alive:
             job.report(0, 1, "starting the worker")
-            self._process = WorkerProcess(self.settings, self.device)
-        return self._process
+            process = self._process = WorkerProcess(self.settings, self.device)
+            if self._closing:  # closed meanwhile: nobody would end it
+                process.end()
+        process.say(id=job.id, **_task(job))
+        return process
 
     def _look_at_the_clock(self, job: Job, deadline: float) -> None:
         now = time.monotonic()
-        if self._cancel_at is not None and now - self._cancel_at > self.settings.cancel_grace_s:
+        if job.stopping is not None and now - job.stopping > self.settings.cancel_grace_s:
             self._replace()
             job.end("cancelled")
         elif now > deadline:
             self._replace()
-            minutes = self.settings.job_deadline_s / 60
             job.end(
                 "failed",
-                f"Stopped after {minutes:.0f} minutes (VITRINE_JOB_DEADLINE_S). Try a shorter "
-                "input or fewer evaluations.",
+                f"Stopped after {_minutes(self.settings.job_deadline_s)} "
+                "(VITRINE_JOB_DEADLINE_S). Try a shorter input or fewer evaluations.",
             )
 
     def _replace(self) -> None:
@@ -138,9 +147,13 @@ class Lane:
         )
 
 
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
 def _task(job: Job) -> dict[str, Any]:
     if job.request is not None:
-        return {"do": "explain", "request": job.request.model_dump(mode="json")}
+        return {"do": "explain", "key": job.key, "request": job.request.model_dump(mode="json")}
     return {"do": "prepare", **job.task}
 
 

@@ -39,6 +39,7 @@ class WorkerProcess:
             env=_environment(settings),
             text=True,
             encoding="utf-8",
+            errors="replace",
             cwd=ROOT,
         )
         threading.Thread(target=self._listen, daemon=True).start()
@@ -72,7 +73,8 @@ class WorkerProcess:
     def _listen(self) -> None:
         if self._process.stdout is not None:
             for line in self._process.stdout:
-                self.answers.put(json.loads(line))
+                with contextlib.suppress(ValueError):  # a worker killed in the middle of a line
+                    self.answers.put(json.loads(line))
         self.answers.put(None)
 
 
@@ -89,6 +91,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "TQDM_DISABLE": "1",
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }

@@ -13,6 +13,7 @@ import logging
 import os
 import queue
 import resource
+import signal
 import sys
 import threading
 import time
@@ -61,12 +62,19 @@ class Worker:
     def perform(self, task: dict[str, Any]) -> None:
         """Do one task and say how it ended."""
         key = task["id"]
+        self._last = (0.0, "")
         try:
+            self._report(key, 0, 1, "starting")
             if task["do"] == "prepare":
                 family = catalogue()[task["family"]]
                 self.model(ModelRef.model_validate(task["model"]), family, key)
             else:
-                self.explanation(Request.model_validate(task["request"]), key)
+                found = self.explanation(Request.model_validate(task["request"]), key)
+                if found.source().key != task["key"]:
+                    raise ModelError(
+                        "The model's files or the installed code changed while this waited. Ask "
+                        "again; restart the server where code has changed."
+                    )
             self.say(id=key, end="done")
         except Cancelled:
             self.say(id=key, end="cancelled")
@@ -174,6 +182,8 @@ class Worker:
         return family.Input.from_bytes(data)
 
     def _report(self, job: str, done: float, total: float, what: str) -> None:
+        if job in self.cancelled:
+            raise Cancelled("The job was cancelled.")
         now = time.monotonic()
         if what != self._last[1] or now - self._last[0] > REPORT_EVERY_S or done >= total:
             self._last = (now, what)
@@ -222,6 +232,8 @@ def _listen(worker: Worker, tasks: queue.Queue[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Serve the app that started this process."""
+    # Ctrl+C in a terminal reaches the app too, and the worker ends with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     # What a library prints must not get between the answers.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
