@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend.bundle import Arrays, Bundle
-from backend.errors import InputError
+from backend.errors import Cancelled, InputError
 from backend.explainer import Explainer, Family, Preset
 from backend.explanation import Explanation, Frozen
 
@@ -112,7 +113,8 @@ class Stubborn(Base):
         self.note(parameters)
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            run._report(1, 1, "still here")
+            with contextlib.suppress(Cancelled):
+                run.progress(1, 1, "still here")
             time.sleep(0.01)
 
 
