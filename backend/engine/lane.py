@@ -56,11 +56,11 @@ class Lane:
     def info(self) -> WorkerInfo:
         """What this lane is doing now."""
         process, job = self._process, self._job
-        state: Literal["stopped", "ready", "busy"] = "stopped" if process is None else "ready"
+        ready = process is not None and process.alive
         return WorkerInfo(
             device=self.device,
             pid=process.pid if process else None,
-            state="busy" if job else state,
+            state="busy" if job else "ready" if ready else "stopped",
             current=job.key if job else "",
         )
 
