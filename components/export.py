@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 import streamlit as st
 
 from backend.explanation import Comparison
+from backend.tokens import files
 from backend.tokens.explanation import Prompt, TokenExplanation
-from components import take_away
 from components.compare import Item, pick
 from components.figures import render
+from components.picture import picture
 from components.plain import plain
 from components.session import engine
 
@@ -43,19 +45,24 @@ def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
     with st.container(horizontal=True):
         for kind, hint in render.capabilities().items():
             if kind != "json":
-                _button(name, kind, lambda k=kind: take_away.figure(found, k, str(theme)), hint)
+                _button(name, kind, partial(picture, found, kind, str(theme)), hint)
     with st.container(horizontal=True):
-        _button(name, "csv", lambda: take_away.numbers(found))
-        _button(name, "json", lambda: take_away.values(found))
-        _button(name, "safetensors", lambda: take_away.arrays(found))
+        _button(name, "csv", partial(files.numbers, found))
+        _button(name, "json", partial(files.values, found))
+        _button(name, "safetensors", partial(files.arrays, found))
         if isinstance(given, Prompt):
-            _button(name, "card", lambda: take_away.card(found, given), label="Explanation card")
+            _button(
+                name,
+                "card",
+                lambda: files.card(found, given, picture(found, "svg")),
+                label="Explanation card",
+            )
     hints = {hint for hint in render.capabilities().values() if hint}
     for hint in hints:
         st.caption(f":material/info: {plain(hint)}")
     if isinstance(given, Prompt):
         st.caption("The command that reproduces this result:")
-        st.code(take_away.command(found, given), language="bash", wrap_lines=True)
+        st.code(files.command(found.source().request, given), language="bash", wrap_lines=True)
 
 
 def _button(

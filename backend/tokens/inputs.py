@@ -85,7 +85,7 @@ def read(
         raise InputError(
             f"Files ending in '{ending}' are not read.", name, f"Use {', '.join(ENDINGS)}."
         )
-    prompts = []
+    prompts: list[Prompt] = []
     for where, prompt in found:
         if len(prompts) == settings.max_prompts:
             raise InputError(

@@ -1,4 +1,4 @@
-"""From what a page shows to the requests behind it: the answer first, then explainers and scores."""
+"""From what a page shows to the requests behind it: the answer, then explainers and scores."""
 
 from __future__ import annotations
 

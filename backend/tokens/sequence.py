@@ -52,7 +52,7 @@ class Sequence:
         return range(self.prompt_length, len(self.ids))
 
     def explained(self, span: tuple[int, ...] | None) -> tuple[int, ...]:
-        """Positions of the explained answer tokens; `span` indexes the answer, None is all of it."""
+        """Positions of the explained tokens; `span` indexes the answer, None is all of it."""
         positions = self.answer
         return tuple(positions) if span is None else tuple(positions[i] for i in span)
 

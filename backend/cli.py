@@ -1,0 +1,133 @@
+"""The command line: the same requests, numbers and store as the pages."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from typing import Any, NoReturn
+
+from backend.catalogue import catalogue
+from backend.commands import doctor, explain, score, work
+from backend.commands.explain import Renderer
+from backend.errors import VitrineError
+from backend.settings import settings
+
+DONE, FAULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+log = logging.getLogger("vitrine")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_USE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: list[str], renderer: Renderer) -> int:
+    """Run a command and return the exit status.
+
+    0 done; 2 wrong use or bad input, one line on stderr that says what to do; 1 a fault of ours;
+    130 interrupted.
+
+    Args:
+        renderer: draws the figures of `explain`.
+    """
+    try:
+        given = _parser().parse_args(argv)
+        _print(given, *_run(given, renderer))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    except VitrineError as error:
+        return _say(str(error), WRONG_USE)
+    except work.FaultError as error:
+        return _say(str(error), FAULT)
+    except KeyboardInterrupt:
+        return _say("Cancelled.", INTERRUPTED)
+    except Exception as error:
+        log.exception("the command failed")
+        return _say(f"This is a fault of Vitrine's own: {type(error).__name__}.", FAULT)
+    return DONE
+
+
+def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any], str]:
+    """What a command found: for machines, and for people."""
+    if given.command == "list":
+        found = _listed(given.family)
+        return found, _list_table(found)
+    if given.command == "doctor":
+        found = doctor.run(settings())
+        return found, doctor.table(found)
+    options = work.with_folder(settings(), given.model)
+    if given.command == "score":
+        found = score.run(given, options)
+        return found, score.table(found)
+    found = explain.run(given, options, renderer)
+    return found, explain.table(found)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m backend", description="Explain a model's decision.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    listed = commands.add_parser("list", help="families, explainers and their parameters")
+    listed.add_argument("--family", choices=list(catalogue()))
+    listed.add_argument("--json", action="store_true")
+    for name, add, about in (
+        ("explain", explain.add, "write explanations of one input"),
+        ("score", score.add, "the faithfulness of explainers on one input"),
+    ):
+        families = commands.add_parser(name, help=about).add_subparsers(
+            dest="family", required=True, parser_class=_Parser
+        )
+        for family in catalogue().values():
+            add(families.add_parser(family.id, help=family.summary))
+    check = commands.add_parser("doctor", help="versions, device, store, browser")
+    check.add_argument("--json", action="store_true")
+    return parser
+
+
+def _listed(family: str | None) -> dict[str, Any]:
+    return {
+        "families": [
+            {
+                "id": one.id,
+                "title": one.title,
+                "models": [preset.id for preset in one.presets],
+                "explainers": [
+                    {
+                        "id": cls.id,
+                        "title": cls.title,
+                        "role": cls.role,
+                        "reference": cls.reference.link if cls.reference else None,
+                        "parameters": cls.Parameters.model_json_schema().get("properties", {}),
+                    }
+                    for cls in one.explainers
+                ],
+            }
+            for one in catalogue().values()
+            if family in (None, one.id)
+        ]
+    }
+
+
+def _list_table(found: dict[str, Any]) -> str:
+    lines = []
+    for family in found["families"]:
+        lines.append(f"{family['id']}: {', '.join(family['models'])}")
+        for explainer in family["explainers"]:
+            lines.append(f"  {explainer['id']:24} {explainer['title']}")
+            for name, schema in explainer["parameters"].items():
+                allowed = schema.get("enum") or schema.get("type", "")
+                lines.append(f"    {name} = {schema.get('default')!r}  {allowed}")
+    return "\n".join(lines)
+
+
+def _print(given: argparse.Namespace, found: dict[str, Any], table: str) -> None:
+    print(json.dumps(found) if given.json else table)
+
+
+def _say(text: str, status: int) -> int:
+    sys.stderr.write(" ".join(text.split()) + "\n")
+    return status

@@ -1,0 +1,73 @@
+"""`score`: how faithful each explainer is on one input, beside random rankings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from backend.commands import explain, work
+from backend.engine.engine import Engine
+from backend.settings import Settings
+from backend.tokens import arguments, plan
+from backend.tokens.metrics import METRICS
+
+OPERATORS = ("key_masking", "neutral")
+RANDOM = "random"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `score`."""
+    arguments.add(parser)
+    work.add(parser)
+    parser.add_argument(
+        "--operator",
+        choices=OPERATORS,
+        default=OPERATORS[0],
+        help="how a token is taken away: hide its keys, or put a neutral token in its place",
+    )
+
+
+def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+    """Compute and return what `--json` prints; a metric that is not defined is null."""
+    engine = Engine(settings)
+    try:
+        comparison, _ = explain.asked(given, engine)
+        continuation, requests = explain.requests(engine, comparison)
+        family = work.family_of(comparison.family)
+        ranked = tuple(r for r in requests if family.find(r.explainer).role == "attribution")
+        work.finish(engine, ranked)
+        asked = plan.score_requests(comparison, continuation, ranked)
+        names = [*(request.explainer for request in ranked), RANDOM]
+        scores = []
+        for name, (_, found) in zip(names, work.finish(engine, asked), strict=True):
+            values = found.values
+            scores.append(
+                {
+                    "explainer": name,
+                    **values["metrics"][given.operator],
+                    "operator": given.operator,
+                    "spread": values.get("spread", {}).get(given.operator, {}),
+                    "undefined": values["undefined"],
+                    "seconds": values["seconds"],
+                    "forward_passes": values["forward_passes"],
+                }
+            )
+        return {"scores": scores}
+    finally:
+        engine.close()
+
+
+def table(outcome: dict[str, Any]) -> str:
+    """The outcome for people."""
+    shown = [metric for metric in METRICS if metric.id in outcome["scores"][0]]
+    arrows = ["higher" if metric.higher_is_better else "lower" for metric in shown]
+    lines = [
+        f"{'':24}" + "".join(f"{metric.id[:16]:>18}" for metric in shown),
+        f"{'better is':24}" + "".join(f"{arrow:>18}" for arrow in arrows),
+    ]
+    for row in outcome["scores"]:
+        cells = (row[metric.id] for metric in shown)
+        numbers = (f"{'-':>18}" if value is None else f"{value:18.4f}" for value in cells)
+        lines.append(f"{row['explainer']:24}" + "".join(numbers))
+    reasons = {reason for row in outcome["scores"] for reason in row["undefined"].values()}
+    return "\n".join([*lines, *(f"not defined: {reason}" for reason in sorted(reasons))])

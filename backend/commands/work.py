@@ -1,0 +1,176 @@
+"""What the commands share: the model and parameters of the flags, and seeing jobs to their end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import JsonValue, ValidationError
+
+from backend.catalogue import catalogue
+from backend.engine.engine import Engine
+from backend.engine.job import Job
+from backend.errors import InputError, ModelNotReady, VitrineError
+from backend.explainer import Family
+from backend.explanation import Choice, Explanation, ModelRef, Precision, Request
+from backend.settings import Settings
+
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
+
+
+class FaultError(Exception):
+    """A job failed by no doing of the person's; the text is for them all the same."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of every command that computes."""
+    parser.add_argument(
+        "--explainer", metavar="ID[,ID]", help="which explainers; see `list` (default: all four "
+        "the page starts with)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model",
+        metavar="REF",
+        help="a bundled model's id, hub:org/name[@revision], folder:NAME, or a folder's path",
+    )
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
+    parser.add_argument(
+        "--set",
+        metavar="[EXPLAINER.]NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter; of one explainer, or of all that have it",
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def with_folder(settings: Settings, given: str | None) -> Settings:
+    """The settings, with a folder that is named by its path allowed for this run."""
+    if given is None or ":" in given or not (Path(given) / "config.json").is_file():
+        return settings
+    folders = (Path(given).resolve(), *settings.model_folders)
+    return settings.model_copy(update={"model_folders": folders})
+
+
+def model(given: str | None, precision: Precision, family: Family) -> ModelRef:
+    """The model a flag names, the first bundled one where it names none.
+
+    Raises:
+        InputError: it is of no known form.
+    """
+    if given is None:
+        return ModelRef(name=family.presets[0].id, precision=precision)
+    try:
+        if given.startswith("hub:"):
+            name, _, revision = given[4:].partition("@")
+            return ModelRef(source="hub", name=name, revision=revision or None, precision=precision)
+        if given.startswith("folder:"):
+            return ModelRef(source="folder", name=given[7:], precision=precision)
+        if (Path(given) / "config.json").is_file():
+            return ModelRef(source="folder", name=Path(given).resolve().name, precision=precision)
+        return ModelRef(name=given, precision=precision)
+    except ValidationError as error:
+        raise InputError(f"'{given}' is not a model reference.", "--model") from error
+
+
+def choices(
+    names: str | None, settings: Sequence[str], family: Family, default: Sequence[str]
+) -> tuple[Choice, ...]:
+    """The explainers and parameters the flags name.
+
+    Raises:
+        InputError: there is no such explainer or parameter.
+    """
+    wanted = [n for n in (names or ",".join(default)).split(",") if n]
+    known = {cls.id: cls for cls in family.explainers}
+    for name in wanted:
+        if name not in known:
+            raise InputError(
+                f"There is no explainer '{name}'.", "--explainer", f"Use {', '.join(known)}."
+            )
+    values: dict[str, dict[str, JsonValue]] = {name: {} for name in dict.fromkeys(wanted)}
+    for setting in settings:
+        _set(setting, values, {n: set(known[n].Parameters.model_fields) for n in values})
+    return tuple(Choice(explainer=name, parameters=values[name]) for name in values)
+
+
+def _set(
+    setting: str, values: dict[str, dict[str, JsonValue]], fields: dict[str, set[str]]
+) -> None:
+    left, equals, right = setting.partition("=")
+    only, dot, name = left.rpartition(".")
+    having = [e for e in values if name in fields[e] and (not dot or e == only)]
+    if not equals or not having:
+        listed = "; ".join(f"{e}: {', '.join(sorted(f)) or 'none'}" for e, f in fields.items())
+        raise InputError(f"'{setting}' sets nothing.", "--set", f"Parameters are {listed}.")
+    try:
+        value = json.loads(right)
+    except ValueError:
+        value = right
+    for explainer in having:
+        values[explainer][name] = value
+
+
+def finish(engine: Engine, requests: Sequence[Request]) -> list[tuple[Job, Explanation]]:
+    """Submit the requests and wait for all of them; an interrupt cancels them.
+
+    Raises:
+        VitrineError: a request cannot be done; the text says what to do.
+        FaultError: a job failed by a fault of ours.
+    """
+    jobs: list[Job] = []
+    try:
+        jobs.extend(_submitted(engine, request) for request in requests)
+        for job in jobs:
+            _wait(job)
+    except KeyboardInterrupt:
+        for job in jobs:
+            engine.cancel(job.key)
+        raise
+    return [(job, _result(engine, job)) for job in jobs]
+
+
+def _submitted(engine: Engine, request: Request) -> Job:
+    try:
+        return engine.submit(request)
+    except ModelNotReady:
+        fetched = engine.prepare(request.model, request.family)
+        _wait(fetched)
+        return engine.submit(request)
+
+
+def _wait(job: Job) -> None:
+    while not job.wait(0.2):
+        if sys.stderr.isatty():
+            share = f" {job.done / job.total:4.0%}" if job.total and job.done else ""
+            sys.stderr.write(f"\r\x1b[K{job.title}: {job.what or job.state}{share}")
+            sys.stderr.flush()
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    if job.state == "failed":
+        raise FaultError(job.error) if job.fault else VitrineError(job.error)
+    if job.state == "cancelled":
+        raise KeyboardInterrupt
+
+
+def _result(engine: Engine, job: Job) -> Explanation:
+    found = engine.result(job.key)
+    if found is None:
+        raise FaultError("A result went missing from the store; run the command again.")
+    return found
+
+
+def family_of(name: str) -> Family:
+    """A family by its id.
+
+    Raises:
+        InputError: there is none.
+    """
+    families = catalogue()
+    if name not in families:
+        raise InputError(f"There is no family '{name}'.", "", f"Use {', '.join(families)}.")
+    return families[name]

@@ -1,0 +1,124 @@
+"""The command line of the Tokens family: which prompt, which answer."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from backend.errors import InputError
+from backend.settings import Settings
+from backend.tokens import inputs
+from backend.tokens.examples import EXAMPLES, example
+from backend.tokens.explanation import Message, Prompt, Target
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the family's own flags."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--example", metavar="NAME", help=f"one of {', '.join(e.id for e in EXAMPLES)}"
+    )
+    source.add_argument("--text", metavar="STR", help="the prompt")
+    source.add_argument("--input", metavar="FILE", type=Path, help="a .txt, .json, .jsonl or .csv")
+    parser.add_argument("--column", metavar="NAME", help="column of a .csv that holds the prompts")
+    parser.add_argument("--row", metavar="N", type=int, default=1, help="which prompt, from 1")
+    parser.add_argument(
+        "--chat",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="wrap the prompt in the model's chat template",
+    )
+    parser.add_argument("--system", metavar="STR", help="system message, with --chat")
+    answer = parser.add_mutually_exclusive_group()
+    answer.add_argument("--target", metavar="STR", help="explain this answer, used as typed")
+    answer.add_argument(
+        "--max-new-tokens", metavar="N", type=int, help="length of the model's own answer"
+    )
+    answer.add_argument("--target-ids", metavar="N,N", help="explain these token ids")
+    parser.add_argument(
+        "--span", metavar="A:B", help="answer tokens to explain: 0:2 is the first two; or 0,3"
+    )
+
+
+def prompt(given: argparse.Namespace, settings: Settings) -> Prompt:
+    """The prompt the flags name.
+
+    Raises:
+        InputError: there is no such example, file or row, or it cannot be used.
+    """
+    if given.example is not None:
+        try:
+            found = example(given.example).prompt
+        except KeyError as error:
+            raise InputError(str(error.args[0]), "--example") from error
+    elif given.text is not None:
+        found = Prompt.of(given.text)
+    else:
+        found = _from_file(given, settings)
+    found = _as_asked(found, given)
+    inputs.check(found, settings)
+    return found
+
+
+def target(given: argparse.Namespace) -> Target:
+    """The answer the flags name.
+
+    Raises:
+        InputError: a flag's value is not of its form.
+    """
+    suggested = example(given.example).target if given.example else Target()
+    changes: dict[str, object] = {"span": _span(given.span)}
+    if given.target is not None:
+        changes["text"] = given.target
+    elif given.target_ids is not None:
+        changes |= {"ids": _numbers(given.target_ids, "--target-ids"), "text": None}
+    elif given.max_new_tokens is not None:
+        changes |= {"max_new_tokens": given.max_new_tokens, "text": None}
+    try:
+        return Target.model_validate(suggested.model_dump() | changes)
+    except ValueError as error:
+        raise InputError("The answer asked for is not possible.", "", str(error)) from error
+
+
+def _from_file(given: argparse.Namespace, settings: Settings) -> Prompt:
+    try:
+        data = given.input.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"The file cannot be read ({error.strerror}).", str(given.input)
+        ) from error
+    name: str = given.input.name
+    found = inputs.read(name, data, settings, given.column)
+    if not 1 <= given.row <= len(found):
+        raise InputError(f"There is no prompt {given.row}.", "--row", f"It has {len(found)}.")
+    row: int = given.row
+    return found[row - 1]
+
+
+def _as_asked(found: Prompt, given: argparse.Namespace) -> Prompt:
+    chat = found.chat if given.chat is None else given.chat
+    messages = found.messages
+    if given.system is not None:
+        if not chat:
+            raise InputError("A system message needs the chat template.", "--system", "Add --chat.")
+        rest = tuple(message for message in messages if message.role != "system")
+        messages = (Message(role="system", content=given.system), *rest)
+    return Prompt(messages=messages, chat=chat, gold=found.gold)
+
+
+def _span(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    if bounds := re.fullmatch(r"(\d+):(\d+)", text):
+        span = tuple(range(int(bounds[1]), int(bounds[2])))
+        if span:
+            return span
+        raise InputError(f"'{text}' holds no token.", "--span", "The end must be past the start.")
+    return _numbers(text, "--span")
+
+
+def _numbers(text: str, flag: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(,\d+)*", text):
+        raise InputError(f"'{text}' is not a list of numbers.", flag, "Write them as 0,1,2.")
+    return tuple(map(int, text.split(",")))

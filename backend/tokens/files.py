@@ -1,0 +1,143 @@
+"""The files a token explanation is taken away as; the page and the command line write the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from backend import card as cards
+from backend.explanation import Request
+from backend.tokens.examples import EXAMPLES
+from backend.tokens.explanation import Prompt, Target, TokenExplanation
+
+PROMPT_FILE = "prompt.json"
+TOP = 15
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def numbers(explanation: TokenExplanation) -> bytes:
+    """CSV, one row a token: position, token, id, role, special, planted, score, share, readings.
+
+    A token that a spreadsheet would run as a formula gets an apostrophe in front.
+    """
+    sequence, arrays = explanation.sequence, explanation.arrays
+    scores = arrays["scores"].astype(np.float64)
+    total = float(np.nansum(np.abs(scores)))
+    readings = [name for name in arrays if name.startswith("readings/")]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    head = ["position", "token", "id", "role", "special", "planted", "score", "share"]
+    writer.writerow([*head, *readings])
+    for p, (start, stop) in enumerate(sequence.offsets):
+        share = abs(scores[p]) / total if total > 0 else np.nan
+        writer.writerow(
+            [
+                p,
+                _cell(sequence.text[start:stop]),
+                sequence.ids[p],
+                sequence.roles[p],
+                int(sequence.special[p]),
+                int(p in sequence.gold),
+                *map(_number, (scores[p], share, *(arrays[name][p] for name in readings))),
+            ]
+        )
+    return out.getvalue().encode("utf-8")
+
+
+def values(explanation: TokenExplanation) -> bytes:
+    """JSON: sequence, scores, plain values, notes, provenance; NaN is null."""
+    _, plain = explanation.parts()
+    scores = explanation.arrays["scores"]
+    plain["scores"] = [None if np.isnan(score) else float(score) for score in scores]
+    plain["arrays"] = {name: list(array.shape) for name, array in explanation.arrays.items()}
+    return (json.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def arrays(explanation: TokenExplanation) -> bytes:
+    """safetensors: every array under its own name."""
+    found, _ = explanation.parts()
+    return safetensors.numpy.save(found, metadata={"key": explanation.source().key})
+
+
+def card(explanation: TokenExplanation, prompt: Prompt, picture: bytes) -> bytes:
+    """The explanation card as HTML; `picture` is the figure as SVG."""
+    request = explanation.source().request
+    needs_file = PROMPT_FILE in command(request, prompt)
+    text = cards.card(
+        explanation,
+        picture=picture,
+        alt=f"The tokens of the prompt, coloured by {explanation.unit}",
+        tables=[_top(explanation)],
+        command=command(request, prompt),
+        attachment=cards.Attachment(PROMPT_FILE, prompt_json(prompt)) if needs_file else None,
+    )
+    return text.encode("utf-8")
+
+
+def command(request: Request, prompt: Prompt, out: str = "out") -> str:
+    """The command line that makes this request again, quoted for a shell."""
+    target = Target.model_validate(request.target)
+    words = ["python", "-m", "backend", "explain", "tokens", "--explainer", request.explainer]
+    words += _prompt_words(prompt)
+    words += ["--model", request.model.label(), "--precision", request.model.precision]
+    if target.ids is not None:
+        words += ["--target-ids", ",".join(map(str, target.ids))]
+    if target.span is not None:
+        words += ["--span", ",".join(map(str, target.span))]
+    for name, value in request.parameters.items():
+        words += ["--set", f"{name}={json.dumps(value)}"]
+    words += ["--seed", str(request.seed), "--out", out]
+    return shlex.join(words)
+
+
+def prompt_json(prompt: Prompt) -> str:
+    """The prompt as a file that `--input` reads."""
+    entry: dict[str, Any] = {
+        "messages": [message.model_dump() for message in prompt.messages],
+        "chat": prompt.chat,
+    }
+    if prompt.gold:
+        entry["gold"] = [list(span) for span in prompt.gold]
+    return json.dumps(entry, indent=2, ensure_ascii=False)
+
+
+def _prompt_words(prompt: Prompt) -> list[str]:
+    for example in EXAMPLES:
+        if example.prompt.digest() == prompt.digest():
+            return ["--example", example.id]
+    if Prompt.of(prompt.text).messages == prompt.messages and not prompt.gold:
+        return ["--text", prompt.text, *(["--chat"] if prompt.chat else [])]
+    return ["--input", PROMPT_FILE]
+
+
+def _top(explanation: TokenExplanation) -> cards.Table:
+    scores = explanation.arrays["scores"].astype(np.float64)
+    known = np.flatnonzero(~np.isnan(scores))
+    order = known[np.argsort(-np.abs(scores[known]), kind="stable")][:TOP]
+    total = float(np.nansum(np.abs(scores))) or 1.0
+    sequence = explanation.sequence
+    rows = [
+        (
+            p,
+            sequence.text[slice(*sequence.offsets[p])],
+            f"{scores[p]:.4g}",
+            f"{abs(scores[p]) / total:.1%}",
+        )
+        for p in order.tolist()
+    ]
+    title = f"Top tokens ({explanation.unit})" if explanation.unit else "Top tokens"
+    return cards.Table(title, ("position", "token", "score", "share"), rows)
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else repr(float(value))
