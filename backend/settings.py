@@ -66,6 +66,14 @@ class Settings(BaseSettings):
             return tuple(Path(part) for part in value.split(os.pathsep) if part)
         return value
 
+    @field_validator("store", "model_folders")
+    @classmethod
+    def _absolute(cls, value: Path | tuple[Path, ...]) -> Path | tuple[Path, ...]:
+        # A worker's working folder is not the app's.
+        if isinstance(value, tuple):
+            return tuple(path.expanduser().absolute() for path in value)
+        return value.expanduser().absolute()
+
     @field_validator("hub", mode="before")
     @classmethod
     def _split_hub(cls, value: object) -> object:
