@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -14,7 +16,7 @@ from backend.errors import InputError
 from backend.explanation import Comparison, Explanation, Request
 from backend.settings import Settings
 from backend.tokens import arguments, files, plan
-from backend.tokens.explanation import Prompt, TokenExplanation
+from backend.tokens.explanation import Prompt, Target, TokenExplanation
 
 FIGURES = ("png", "svg", "pdf", "html")
 DEFAULT = ("contribution_weights", "attention_mean", "integrated_gradients", "leave_one_out")
@@ -59,6 +61,8 @@ def requests(
     """The answer, and the requests about it."""
     [(_, found)] = work.finish(engine, [plan.continuation_request(comparison)])
     continuation = cast(TokenExplanation, found)
+    span = Target.model_validate(comparison.target).span
+    arguments.check_span(span, len(continuation.values["ids"]))
     return continuation, plan.requests(comparison, continuation)
 
 
@@ -69,6 +73,7 @@ def run(given: argparse.Namespace, settings: Settings, renderer: Renderer) -> di
         raise InputError(
             f"No figure format '{unknown[0]}'.", "--figure", f"Use {', '.join(FIGURES)}."
         )
+    _folder(given.out)
     engine = Engine(settings)
     try:
         comparison, prompt = asked(given, engine)
@@ -124,9 +129,23 @@ def _write(
         files.PROMPT_FILE: files.prompt_json(prompt).encode(),
         **{f"figure.{name}": picture(name) for name in formats},
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in contents.items():
+    _folder(folder)
+    for name, data in contents.items():
+        with _writing(folder):
             (folder / name).write_bytes(data)
+
+
+def _folder(folder: Path) -> None:
+    """Make the folder; before anything is computed, a place that cannot be written is refused."""
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"Cannot write there ({error.strerror}).", str(folder)) from error
+        raise InputError(
+            f"Cannot write there ({error.strerror}).", str(folder), "Name another folder."
+        ) from error

@@ -7,6 +7,8 @@ from typing import Any
 
 from backend.commands import explain, work
 from backend.engine.engine import Engine
+from backend.errors import InputError
+from backend.explanation import Comparison
 from backend.settings import Settings
 from backend.tokens import arguments, plan
 from backend.tokens.metrics import METRICS
@@ -32,29 +34,47 @@ def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     engine = Engine(settings)
     try:
         comparison, _ = explain.asked(given, engine)
-        continuation, requests = explain.requests(engine, comparison)
-        family = work.family_of(comparison.family)
-        ranked = tuple(r for r in requests if family.find(r.explainer).role == "attribution")
+        _check(comparison)
+        continuation, ranked = explain.requests(engine, comparison)
         work.finish(engine, ranked)
         asked = plan.score_requests(comparison, continuation, ranked)
         names = [*(request.explainer for request in ranked), RANDOM]
         scores = []
         for name, (_, found) in zip(names, work.finish(engine, asked), strict=True):
-            values = found.values
-            scores.append(
-                {
-                    "explainer": name,
-                    **values["metrics"][given.operator],
-                    "operator": given.operator,
-                    "spread": values.get("spread", {}).get(given.operator, {}),
-                    "undefined": values["undefined"],
-                    "seconds": values["seconds"],
-                    "forward_passes": values["forward_passes"],
-                }
-            )
+            scores.append({"explainer": name, **_row(found.values, given.operator)})
         return {"scores": scores}
     finally:
         engine.close()
+
+
+def _row(values: dict[str, Any], operator: str) -> dict[str, Any]:
+    """One operator's metrics by name; those of the others under the operator's own name."""
+    metrics, spread = values["metrics"], values.get("spread", {})
+    row = {**metrics[operator], "operator": operator}
+    if operator in spread:
+        row["spread"] = spread[operator]
+    for other in metrics:
+        if other != operator:
+            row[other] = dict(metrics[other])
+            if other in spread:
+                row[other]["spread"] = spread[other]
+    return row | {name: values[name] for name in ("undefined", "seconds", "forward_passes")}
+
+
+def _check(comparison: Comparison) -> None:
+    """Refuse explainers that rank nothing, before anything is computed.
+
+    Raises:
+        InputError: one of them has no ranking to score.
+    """
+    family = work.family_of(comparison.family)
+    for choice in comparison.choices:
+        if (found := family.find(choice.explainer)).role != "attribution":
+            raise InputError(
+                f"{found.title} ranks no tokens, so it has no faithfulness.",
+                "--explainer",
+                "Leave it out.",
+            )
 
 
 def table(outcome: dict[str, Any]) -> str:

@@ -44,8 +44,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a parameter; of one explainer, or of all that have it",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="0 to 4294967295")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _seed(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError("it is a whole number from 0 to 4294967295")
+    return int(text)
 
 
 def with_folder(settings: Settings, given: str | None) -> Settings:
@@ -74,7 +80,11 @@ def model(given: str | None, precision: Precision, family: Family) -> ModelRef:
             return ModelRef(source="folder", name=Path(given).resolve().name, precision=precision)
         return ModelRef(name=given, precision=precision)
     except ValidationError as error:
-        raise InputError(f"'{given}' is not a model reference.", "--model") from error
+        raise InputError(
+            f"'{given}' is not a model reference.",
+            "--model",
+            "Use a bundled model's id, hub:org/name, folder:NAME or a folder's path.",
+        ) from error
 
 
 def choices(
@@ -85,8 +95,10 @@ def choices(
     Raises:
         InputError: there is no such explainer or parameter.
     """
-    wanted = [n for n in (names or ",".join(default)).split(",") if n]
+    wanted = list(default) if names is None else [n for n in names.split(",") if n]
     known = {cls.id: cls for cls in family.explainers}
+    if not wanted:
+        raise InputError("No explainer is named.", "--explainer", f"Use {', '.join(known)}.")
     for name in wanted:
         if name not in known:
             raise InputError(

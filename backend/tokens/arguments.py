@@ -6,6 +6,8 @@ import argparse
 import re
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from backend.errors import InputError
 from backend.settings import Settings
 from backend.tokens import inputs
@@ -51,7 +53,7 @@ def prompt(given: argparse.Namespace, settings: Settings) -> Prompt:
         try:
             found = example(given.example).prompt
         except KeyError as error:
-            raise InputError(str(error.args[0]), "--example") from error
+            raise InputError(f"{error.args[0]}.", "--example") from error
     elif given.text is not None:
         found = Prompt.of(given.text)
     else:
@@ -77,8 +79,25 @@ def target(given: argparse.Namespace) -> Target:
         changes |= {"max_new_tokens": given.max_new_tokens, "text": None}
     try:
         return Target.model_validate(suggested.model_dump() | changes)
-    except ValueError as error:
-        raise InputError("The answer asked for is not possible.", "", str(error)) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        flag = "--" + "-".join(str(first["loc"][0] if first["loc"] else "span").split("_"))
+        flag = {"--text": "--target", "--ids": "--target-ids"}.get(flag, flag)
+        raise InputError(f"{first['msg']}.", flag) from error
+
+
+def check_span(span: tuple[int, ...] | None, answer: int) -> None:
+    """Check the explained span against an answer of `answer` tokens.
+
+    Raises:
+        InputError: it ends past the answer.
+    """
+    if span is not None and span[-1] >= answer:
+        raise InputError(
+            f"The answer has {answer} tokens, so there is no token {span[-1]}.",
+            "--span",
+            f"Choose within 0:{answer}.",
+        )
 
 
 def _from_file(given: argparse.Namespace, settings: Settings) -> Prompt:
