@@ -9,7 +9,8 @@ from backend import bundle
 from backend.cli import main
 from backend.explanation import Explanation
 
-_FIGURES = Path(__file__).parents[1] / "components" / "figures"
+_COMPONENTS = Path(__file__).parents[1] / "components"
+_SOURCE = (_COMPONENTS / "picture.py", *sorted((_COMPONENTS / "figures").glob("*.py")))
 
 
 class _Figures:
@@ -20,9 +21,16 @@ class _Figures:
 
         return picture(explanation, format)
 
+    def formats(self) -> dict[str, str]:
+        from components.figures.render import capabilities
+
+        return capabilities()
+
     def digest(self) -> str:
-        return bundle.digest(*(file.read_bytes() for file in sorted(_FIGURES.glob("*.py"))))
+        return bundle.digest(*(file.read_bytes() for file in _SOURCE))
 
 
 if __name__ == "__main__":
+    # Names of files and tokens may hold what the terminal's encoding does not.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(main(sys.argv[1:], _Figures()))

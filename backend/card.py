@@ -5,11 +5,15 @@ from __future__ import annotations
 import base64
 import dataclasses
 import html
+import json
 from collections.abc import Sequence
+
+from pydantic import JsonValue
 
 from backend.catalogue import find
 from backend.explanation import Explanation
 
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = """
 :root { color-scheme: light dark; --ink: #17212b; --muted: #566573; --line: #d5dce3;
   --paper: #fff; --soft: #f4f6f8; }
@@ -26,6 +30,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
 th { color: var(--muted); font-weight: 600; }
+th, td:first-child { white-space: nowrap; }
 pre { background: var(--soft); border-radius: 8px; padding: .8rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 @media print { body { margin: 0; } h2 { break-after: avoid; } }
@@ -56,6 +61,7 @@ def card(
     alt: str,
     tables: Sequence[Table],
     command: str,
+    prompt: JsonValue,
     attachment: Attachment | None = None,
 ) -> str:
     """The card of one explanation, a file that asks nothing of the network.
@@ -65,6 +71,7 @@ def card(
         alt: the figure in words.
         tables: numbers to show beside it.
         command: the command line that gives this explanation again.
+        prompt: the input as JSON, kept in the file for programs.
         attachment: the input file the command names, if it names one.
     """
     source, explainer = explanation.source(), find(explanation.source().request)
@@ -87,8 +94,10 @@ def card(
     if attachment is not None:
         parts.append(f"<p>Save this as <code>{_text(attachment.name)}</code> first:</p>")
         parts.append(f"<pre>{_text(attachment.content)}</pre>")
+    parts.append(f'<script type="application/json" id="prompt">{_json(prompt)}</script>')
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{_text(explainer.title)} · Vitrine</title><style>{_STYLE}</style></head>"
         f"<body>\n{chr(10).join(parts)}\n</body></html>\n"
@@ -123,6 +132,11 @@ def _table(table: Table) -> str:
         f'<h2>{_text(table.title)}</h2><div class="wide"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def _json(value: JsonValue) -> str:
+    """JSON that no text inside can end: `<` and `&` are written as escapes."""
+    return json.dumps(value).replace("<", "\\u003c").replace("&", "\\u0026")
 
 
 def _text(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -44,6 +45,9 @@ def main(argv: list[str], renderer: Renderer) -> int:
         return _say(str(error), WRONG_USE)
     except work.FaultError as error:
         return _say(str(error), FAULT)
+    except BrokenPipeError:  # whoever read the output has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
     except KeyboardInterrupt:
         return _say("Cancelled.", INTERRUPTED)
     except Exception as error:
@@ -58,7 +62,7 @@ def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any],
         found = _listed(given.family)
         return found, _list_table(found)
     if given.command == "doctor":
-        found = doctor.run(settings())
+        found = doctor.run(settings(), renderer.formats())
         return found, doctor.table(found)
     options = work.with_folder(settings(), given.model)
     if given.command == "score":
@@ -125,7 +129,7 @@ def _list_table(found: dict[str, Any]) -> str:
 
 
 def _print(given: argparse.Namespace, found: dict[str, Any], table: str) -> None:
-    print(json.dumps(found) if given.json else table)
+    print(json.dumps(found) if given.json else table, flush=True)
 
 
 def _say(text: str, status: int) -> int:

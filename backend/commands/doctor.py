@@ -6,9 +6,9 @@ import importlib.metadata
 import importlib.util
 import json
 import platform
-import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import backend
@@ -18,7 +18,6 @@ from backend.engine.store import Store, StoreError
 from backend.settings import Settings
 
 LIBRARIES = ("streamlit", "plotly", "torch", "transformers", "captum", "shap", "networkx")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # In a process of its own: the command line itself loads no torch.
 _ASK = (
     "import json, torch; print(json.dumps({'cuda': torch.cuda.is_available(), "
@@ -26,8 +25,12 @@ _ASK = (
 )
 
 
-def run(settings: Settings) -> dict[str, Any]:
-    """All findings; `problems` is empty where everything is well."""
+def run(settings: Settings, figures: Mapping[str, str]) -> dict[str, Any]:
+    """All findings; `problems` is empty where everything is well.
+
+    Args:
+        figures: each format of a figure, with "" or what would make it better.
+    """
     problems: list[str] = []
     versions = {"vitrine": backend.__version__, "python": platform.python_version()}
     for name in LIBRARIES:
@@ -35,18 +38,13 @@ def run(settings: Settings) -> dict[str, Any]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             problems.append(f"{name} is not installed: pip install -r requirements.txt")
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if browser is None:
-        problems.append(
-            "No Chromium or Chrome: PNG, SVG and PDF are drawn by matplotlib "
-            "(apt-get install chromium)"
-        )
+    problems += sorted({hint for hint in figures.values() if hint})
     return {
         "versions": versions,
         "devices": devices(settings.device),
         "torch": _torch(problems),
         "store": _store(settings, problems),
-        "browser": browser,
+        "figures": {name: not hint for name, hint in figures.items()},
         "models": _models(problems),
         "problems": problems,
     }
@@ -58,7 +56,10 @@ def table(found: dict[str, Any]) -> str:
     lines += [
         f"{'devices':14} {', '.join(found['devices'])}",
         f"{'store':14} {found['store']['folder']} ({found['store']['megabytes']:,.1f} MB)",
-        f"{'browser':14} {found['browser'] or 'none'}",
+        *(
+            f"{'figure':14} {name}{'' if best else ' (plain)'}"
+            for name, best in found["figures"].items()
+        ),
         *(f"{'model':14} {name}: {state}" for name, state in found["models"].items()),
         *(f"{'problem':14} {problem}" for problem in found["problems"]),
     ]

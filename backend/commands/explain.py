@@ -28,6 +28,9 @@ class Renderer(Protocol):
     def picture(self, explanation: Explanation, format: str) -> bytes:
         """The explanation's figure as a file."""
 
+    def formats(self) -> dict[str, str]:
+        """Each format with "", or a sentence on what would make its figures better."""
+
     def digest(self) -> str:
         """Digest of the code that draws: another one draws anew."""
 

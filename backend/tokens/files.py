@@ -6,10 +6,10 @@ import csv
 import io
 import json
 import shlex
-from typing import Any
 
 import numpy as np
 import safetensors.numpy
+from pydantic import JsonValue
 
 from backend import card as cards
 from backend.explanation import Request
@@ -75,6 +75,7 @@ def card(explanation: TokenExplanation, prompt: Prompt, picture: bytes) -> bytes
         alt=f"The tokens of the prompt, coloured by {explanation.unit}",
         tables=[_top(explanation)],
         command=command(request, prompt),
+        prompt=_entry(prompt),
         attachment=cards.Attachment(PROMPT_FILE, prompt_json(prompt)) if needs_file else None,
     )
     return text.encode("utf-8")
@@ -91,20 +92,34 @@ def command(request: Request, prompt: Prompt, out: str = "out") -> str:
     if target.span is not None:
         words += ["--span", ",".join(map(str, target.span))]
     for name, value in request.parameters.items():
-        words += ["--set", f"{name}={json.dumps(value)}"]
+        words += ["--set", f"{name}={_value(value)}"]
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
 
 
 def prompt_json(prompt: Prompt) -> str:
     """The prompt as a file that `--input` reads."""
-    entry: dict[str, Any] = {
+    return json.dumps(_entry(prompt), indent=2, ensure_ascii=False)
+
+
+def _entry(prompt: Prompt) -> dict[str, JsonValue]:
+    entry: dict[str, JsonValue] = {
         "messages": [message.model_dump() for message in prompt.messages],
         "chat": prompt.chat,
     }
     if prompt.gold:
         entry["gold"] = [list(span) for span in prompt.gold]
-    return json.dumps(entry, indent=2, ensure_ascii=False)
+    return entry
+
+
+def _value(value: JsonValue) -> str:
+    """A parameter as `--set` reads it: JSON, a word that is no JSON as it is."""
+    if isinstance(value, str):
+        try:
+            json.loads(value)
+        except ValueError:
+            return value
+    return json.dumps(value)
 
 
 def _prompt_words(prompt: Prompt) -> list[str]:
@@ -125,7 +140,7 @@ def _top(explanation: TokenExplanation) -> cards.Table:
     rows = [
         (
             p,
-            sequence.text[slice(*sequence.offsets[p])],
+            _visible(sequence.text[slice(*sequence.offsets[p])]),
             f"{scores[p]:.4g}",
             f"{abs(scores[p]) / total:.1%}",
         )
@@ -133,6 +148,14 @@ def _top(explanation: TokenExplanation) -> cards.Table:
     ]
     title = f"Top tokens ({explanation.unit})" if explanation.unit else "Top tokens"
     return cards.Table(title, ("position", "token", "score", "share"), rows)
+
+
+def _visible(text: str) -> str:
+    """The token with the spaces around it, tabs and line ends as signs."""
+    core = text.strip(" ")
+    left = len(text) - len(text.lstrip(" ")) if core else len(text)
+    signs = core.replace("\n", "⏎").replace("\t", "⇥")
+    return "·" * left + signs + "·" * (len(text) - left - len(core))
 
 
 def _cell(text: str) -> str:
