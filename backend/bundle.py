@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, get_origin, get_type_hints
 
 import numpy as np
 import safetensors
 import safetensors.numpy
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from backend.errors import InputError
 
@@ -46,7 +46,11 @@ class Bundle:
     """
 
     def to_bytes(self) -> bytes:
-        """This bundle as a safetensors file whose metadata holds the plain values."""
+        """This bundle as a safetensors file whose metadata holds the plain values.
+
+        Raises:
+            ValueError: a NaN or an infinity is among the plain values.
+        """
         arrays, values = self.parts()
         # One entry: safetensors writes several in no fixed order, and equal content shall give
         # equal bytes.
@@ -97,7 +101,7 @@ class Bundle:
             if hint is Arrays or hint == Arrays:
                 arrays.update({key: _plain(array) for key, array in value.items()})
             else:
-                values[name] = TypeAdapter(hint).dump_python(value, mode="json")
+                values[name] = _adapter(hint).dump_python(value, mode="json")
         return arrays, values
 
     @classmethod
@@ -109,6 +113,12 @@ class Bundle:
             elif name in values:
                 fields[name] = TypeAdapter(hint).validate_python(values[name])
         return cls(**fields)
+
+
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    # By default pydantic writes a NaN among untyped values as null without a word.
+    config = ConfigDict(ser_json_inf_nan="constants") if get_origin(hint) is dict else None
+    return TypeAdapter(hint, config=config)
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

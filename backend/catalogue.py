@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,10 +11,12 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 import backend
-from backend.bundle import digest
+from backend.bundle import canonical_json, digest
 from backend.errors import InputError
 from backend.explainer import Explainer, Family
 from backend.explanation import Identity, Request
+
+log = logging.getLogger("vitrine.catalogue")
 
 
 @cache
@@ -25,8 +28,14 @@ def catalogue() -> dict[str, Family]:
     """
     from backend import tokens
 
-    added = importlib.metadata.entry_points(group="vitrine.families")
-    return {family.id: family for family in (tokens.FAMILY, *(point.load() for point in added))}
+    families = {tokens.FAMILY.id: tokens.FAMILY}
+    for point in importlib.metadata.entry_points(group="vitrine.families"):
+        try:
+            family: Family = point.load()
+            families.setdefault(family.id, family)
+        except Exception:
+            log.exception("the family %s of an installed package cannot be used", point.name)
+    return families
 
 
 def find(request: Request) -> Explainer:
@@ -62,14 +71,25 @@ def normalised(request: Request) -> Request:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{field}: {first['msg']}", where=request.explainer) from error
+    if request.subject is not None and request.subject.model != request.model:
+        raise InputError("The explanation it is about is of another model.", request.explainer)
     return request.model_copy(
         update={
-            "parameters": parameters.model_dump(mode="json"),
-            "target": target.model_dump(mode="json"),
+            "parameters": _finite(parameters.model_dump(mode="json"), request.explainer),
+            "target": _finite(target.model_dump(mode="json"), request.explainer),
             "seed": request.seed if explainer.uses_seed else 0,
             "subject": normalised(request.subject) if request.subject else None,
         }
     )
+
+
+def _finite(values: dict[str, JsonValue], explainer: str) -> dict[str, JsonValue]:
+    for name, value in values.items():
+        try:
+            canonical_json(value)
+        except ValueError as error:
+            raise InputError(f"{name}: a finite number is needed", where=explainer) from error
+    return values
 
 
 @cache
@@ -82,8 +102,18 @@ def source_digest(family: str) -> str:
 
 
 def versions(explainer: Explainer) -> dict[str, str]:
-    """Version of Vitrine and of each library the explainer declares."""
-    libraries = {name: importlib.metadata.version(name) for name in explainer.libraries}
+    """Version of Vitrine and of each library the explainer declares.
+
+    Raises:
+        InputError: a library is not installed.
+    """
+    try:
+        libraries = {name: importlib.metadata.version(name) for name in explainer.libraries}
+    except importlib.metadata.PackageNotFoundError as error:
+        raise InputError(
+            f"{explainer.title} needs {error.name}, which is not installed.",
+            todo=f"Install it with: pip install {error.name}",
+        ) from error
     return {"vitrine": backend.__version__, **libraries}
 
 
