@@ -15,7 +15,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 class Settings(BaseSettings):
     """One typed place for configuration; docs/configuration.md is drawn from it."""
 
-    model_config = SettingsConfigDict(env_prefix="VITRINE_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="VITRINE_", frozen=True, extra="ignore", allow_inf_nan=False
+    )
 
     store: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("vitrine", appauthor=False),
