@@ -70,10 +70,14 @@ class Run(Protocol):
         size: int,
         work: Callable[[Sequence[T]], Sequence[Any]],
         what: str = "",
+        *,
+        before: int = 0,
+        total: int = 0,
     ) -> list[Any]:
         """Apply `work` to slices of at most `size` items and join what it returns.
 
-        Out of memory halves the size and goes on, noted in the provenance. Reports progress.
+        Out of memory halves the size and goes on, noted in the provenance. Reports progress: these
+        items alone, or where they are a part of a longer work, after `before` items of `total`.
 
         Raises:
             OutOfMemory: one item alone does not fit.

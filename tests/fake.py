@@ -52,11 +52,11 @@ class FakeRun:
         self.forward += forward
         self.backward += backward
 
-    def batches(self, items, size, work, what=""):
+    def batches(self, items, size, work, what="", *, before=0, total=0):
         done = []
         for start in range(0, len(items), size):
             self.check_cancelled()
             done += list(work(items[start : start + size]))
             self.batch_sizes.append(len(items[start : start + size]))
-            self.progress(len(done), len(items), what)
+            self.progress(before + len(done), total or len(items), what)
         return done

@@ -77,6 +77,9 @@ class WorkerRun:
         size: int,
         work: Callable[[Sequence[T]], Sequence[Any]],
         what: str = "",
+        *,
+        before: int = 0,
+        total: int = 0,
     ) -> list[Any]:
         results: list[Any] = []
         size = max(1, min(size, self.batch_size or size))
@@ -90,7 +93,7 @@ class WorkerRun:
                     raise
                 size = self._halved(len(part))
                 continue
-            self.progress(len(results), len(items), what)
+            self.progress(before + len(results), total or len(items), what)
         if items:
             self.batch_size = size
         return results

@@ -13,11 +13,17 @@ from backend.tokens.attention_last import AttentionLast
 from backend.tokens.attention_mean import AttentionMean
 from backend.tokens.attention_norm import AttentionNorm
 from backend.tokens.attention_rollout import AttentionRollout
+from backend.tokens.attn_lrp import AttnLRP
 from backend.tokens.continuation import Continuation
 from backend.tokens.contribution_weights import ContributionWeights
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
+from backend.tokens.gradient_x_input import GradientXInput
+from backend.tokens.integrated_gradients import IntegratedGradients
+from backend.tokens.key_masking import KeyMasking
+from backend.tokens.leave_one_out import LeaveOneOut
 from backend.tokens.logit_lens import LogitLens
+from backend.tokens.shap_partition import ShapPartition
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -43,6 +49,12 @@ FAMILY = Family(
         AttentionRollout,
         AttentionNorm,
         Alti,
+        GradientXInput,
+        IntegratedGradients,
+        AttnLRP,
+        LeaveOneOut,
+        KeyMasking,
+        ShapPartition,
         LogitLens,
     ),
     steps=(Continuation, Faithfulness),
