@@ -37,7 +37,7 @@ def main(argv: list[str], renderer: Renderer) -> int:
         renderer: draws the figures of `explain`.
     """
     try:
-        given = _parser().parse_args(argv)
+        given = parser().parse_args(argv)
         _print(given, *_run(given, renderer))
     except SystemExit as stop:
         return int(stop.code or 0)
@@ -72,9 +72,10 @@ def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any],
     return found, explain.table(found)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m backend", description="Explain a model's decision.")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands, drawn from the catalogue."""
+    root = _Parser(prog="python -m backend", description="Explain a model's decision.")
+    commands = root.add_subparsers(dest="command", required=True, parser_class=_Parser)
     listed = commands.add_parser("list", help="families, explainers and their parameters")
     listed.add_argument("--family", choices=list(catalogue()))
     listed.add_argument("--json", action="store_true")
@@ -89,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
             add(families.add_parser(family.id, help=family.summary))
     check = commands.add_parser("doctor", help="versions, device, store, browser")
     check.add_argument("--json", action="store_true")
-    return parser
+    return root
 
 
 def _listed(family: str | None) -> dict[str, Any]:

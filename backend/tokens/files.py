@@ -127,7 +127,8 @@ def _prompt_words(prompt: Prompt) -> list[str]:
         if example.prompt.digest() == prompt.digest():
             return ["--example", example.id]
     if Prompt.of(prompt.text).messages == prompt.messages and not prompt.gold:
-        return ["--text", prompt.text, *(["--chat"] if prompt.chat else [])]
+        # One word, so that a text that begins with a dash is not taken for a flag.
+        return [f"--text={prompt.text}", *(["--chat"] if prompt.chat else [])]
     return ["--input", PROMPT_FILE]
 
 
