@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SIGNS = ("can't allocate memory", "not enough memory", "out of memory", "STATUS_ALLOC_FAILED")
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
@@ -46,6 +47,9 @@ class WorkerRun:
         self.warnings: list[str] = []
         self.forward_passes = self.backward_passes = 0
         self.batch_size: int | None = None
+        """Most items computed at once."""
+        self._fits: int | None = None
+        """Most items that fit, once memory has run out."""
 
     def torch_generator(self) -> torch.Generator:
         import torch
@@ -82,32 +86,42 @@ class WorkerRun:
         total: int = 0,
     ) -> list[Any]:
         results: list[Any] = []
-        size = max(1, min(size, self.batch_size or size))
         while len(results) < len(items):
             self.check_cancelled()
-            part = items[len(results) : len(results) + size]
-            try:
-                results += work(part)
-            except (MemoryError, RuntimeError) as error:
-                if not out_of_memory(error):
-                    raise
-                size = self._halved(len(part))
+            at_once = max(1, min(size, self._fits or size))
+            part = items[len(results) : len(results) + at_once]
+            found = _unless_memory_ran_out(work, part)
+            if found is None:
+                self._halve(len(part))
                 continue
+            if len(found) != len(part):
+                raise ValueError(f"{len(found)} results for {len(part)} items")
+            results += found
+            self.batch_size = max(self.batch_size or 0, len(part))
             self.progress(before + len(results), total or len(items), what)
-        if items:
-            self.batch_size = size
         return results
 
-    def _halved(self, size: int) -> int:
+    def _halve(self, size: int) -> None:
         if size == 1:
             raise OutOfMemory(
                 "There is not enough memory for even one item at a time. A shorter input, a "
                 "smaller model, bfloat16 precision or a machine with more memory would fit."
             )
         _release()
-        half = size // 2
-        self.warn(f"Memory ran out with {size} items at once; {half} were used instead.")
-        return half
+        self._fits, self.batch_size = size // 2, None
+        self.warn(f"Memory ran out with {size} items at once; {self._fits} were used instead.")
+
+
+def _unless_memory_ran_out(
+    work: Callable[[Sequence[T]], Sequence[Any]], part: Sequence[T]
+) -> list[Any] | None:
+    # None and no exception is kept: its traceback would hold on to the memory of its frames.
+    try:
+        return list(work(part))
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
+            raise
+        return None
 
 
 def out_of_memory(error: BaseException) -> bool:
@@ -115,7 +129,7 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     text = str(error)
-    return "can't allocate memory" in text or "not enough memory" in text
+    return any(sign in text for sign in _SIGNS)
 
 
 def _release() -> None:

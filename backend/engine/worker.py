@@ -81,7 +81,7 @@ class Worker:
         except VitrineError as error:
             self.say(id=key, end="failed", error=str(error))
         except Exception as error:  # noqa: BLE001  one job's fault must not end the worker
-            self.say(id=key, end="failed", error=_fault(error), fault=True)
+            self.say(id=key, end="failed", error=_fault(error), fault=not out_of_memory(error))
         finally:
             self.cancelled.discard(key)
 

@@ -134,6 +134,15 @@ class Batched(Base):
         return FakeExplanation(arrays={"scores": np.array(found)})
 
 
+class Greedy(Base):
+    """Takes `steps` GB at once."""
+
+    id, title = "greedy", "Greedy"
+
+    def explain(self, model, input, target, parameters, run):
+        return FakeExplanation(arrays={"a": np.ones(parameters.steps * 10**9, np.uint8)[:8].copy()})
+
+
 class Faulty(Base):
     id, title = "faulty", "Faulty"
 
@@ -197,7 +206,7 @@ FAMILY = Family(
     id="fakes",
     title="Fakes",
     summary="For tests.",
-    explainers=(Noise, Killed, Stubborn, Batched, Faulty, Refusing, Choosy, Chatty),
+    explainers=(Noise, Killed, Stubborn, Batched, Greedy, Faulty, Refusing, Choosy, Chatty),
     steps=(Preparing, Score),
     presets=(
         Preset(

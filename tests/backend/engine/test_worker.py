@@ -243,3 +243,14 @@ def test_lane_survives_a_fault_of_its_own(options, ask, engine, monkeypatch, cap
         job = finished(engine.submit(ask(engine)), "failed", 5)
     assert "cannot be started: no more processes" in job.error
     finished(engine.submit(ask(engine)))
+
+
+def test_memory_limit_of_the_worker(engines, ask):
+    """Within VITRINE_WORKER_MEMORY_GB a job fails by itself and the worker lives on."""
+    engine = engines(worker_memory_gb=3)
+    job = finished(engine.submit(ask(engine, "greedy", steps=4)), "failed")
+    assert job.error.startswith("Memory ran out.")
+    assert not job.fault
+    pid = engine.workers()[0].pid
+    finished(engine.submit(ask(engine, "greedy", steps=1)))
+    assert engine.workers()[0].pid == pid
