@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import os
 import shutil
 import subprocess
 import threading
@@ -266,4 +267,9 @@ def devices(wanted: str) -> list[str]:
     except (OSError, subprocess.SubprocessError):
         return ["cpu"]
     count = sum(line.startswith("GPU ") for line in listed.splitlines())
+    # CUDA renumbers the devices left visible from 0, and the list ends at the first invalid one.
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        named = itertools.takewhile(lambda name: name not in ("", "-1"), visible.split(","))
+        count = min(count, len(list(named)))
     return [f"cuda:{i}" for i in range(count)] or ["cpu"]
