@@ -94,7 +94,8 @@ def check_span(span: tuple[int, ...] | None, answer: int) -> None:
     """
     if span is not None and span[-1] >= answer:
         raise InputError(
-            f"The answer has {answer} tokens, so there is no token {span[-1]}.",
+            f"The answer has {answer} token{'s' if answer > 1 else ''}: there is no token "
+            f"{span[-1]}; they are numbered from 0.",
             "--span",
             f"Choose within 0:{answer}.",
         )

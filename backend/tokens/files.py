@@ -29,7 +29,8 @@ def numbers(explanation: TokenExplanation) -> bytes:
     sequence, arrays = explanation.sequence, explanation.arrays
     scores = arrays["scores"].astype(np.float64)
     total = float(np.nansum(np.abs(scores)))
-    readings = [name for name in arrays if name.startswith("readings/")]
+    # Sorted: a file that is read back has its arrays in any order.
+    readings = sorted(name for name in arrays if name.startswith("readings/"))
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     head = ["position", "token", "id", "role", "special", "planted", "score", "share"]
@@ -55,7 +56,9 @@ def values(explanation: TokenExplanation) -> bytes:
     _, plain = explanation.parts()
     scores = explanation.arrays["scores"]
     plain["scores"] = [None if np.isnan(score) else float(score) for score in scores]
-    plain["arrays"] = {name: list(array.shape) for name, array in explanation.arrays.items()}
+    plain["arrays"] = {
+        name: list(array.shape) for name, array in sorted(explanation.arrays.items())
+    }
     return (json.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
