@@ -70,7 +70,8 @@ def target(prefix: str, suggested: Target) -> Target:
     typed = st.text_input(
         "Typed answer",
         key=f"{prefix}.typed",
-        help="Explain why the model would say this, whatever it says itself.",
+        help="Explain why the model would say this, whatever it says itself. It is used exactly as "
+        "typed: most models expect a space in front of a word.",
         **_KEEP,
     )
     return Target(text=typed or None, max_new_tokens=suggested.max_new_tokens)

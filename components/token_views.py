@@ -41,7 +41,7 @@ def answer(
         plain = not inside and all(sequence.special[unit.start : unit.stop])
         cells.append(
             {
-                "text": unit.text,
+                "text": shown(unit.text),
                 "fill": "",
                 "ink": "",
                 "tip": tip,
@@ -106,13 +106,18 @@ def _cell(cell: tokens.Cell, limit: float, total: float, theme: palette.Theme) -
         if on
     ]
     return {
-        "text": cell.text,
+        "text": shown(cell.text),
         "fill": fill,
         "ink": "" if unknown else palette.ink_on(fill),
         "tip": f"{labels.visible(cell.text)} · token {cell.start} · {score}",
         "marks": marks,
         "choice": [],
     }
+
+
+def shown(text: str) -> str:
+    """A unit's text with its line ends made visible; they still end lines."""
+    return text.replace("\n", "⏎\n")
 
 
 def _legend(limit: float, unit: str, theme: palette.Theme, *, signed: bool) -> None:

@@ -94,8 +94,7 @@ if job.state != "done" or continuation is None:
 requests = plan.requests(opened, continuation)
 compared = compare.items(requests)
 
-left, right = st.columns([3, 1], vertical_alignment="bottom")
-with left:
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     level = st.segmented_control(
         "Show scores by", token_views.LEVELS, default="token", required=True, key="t.level"
     )
@@ -108,7 +107,6 @@ with left:
         help="Shared: equal colours are equal shares of a method's total. Each its own: the "
         "darkest colour is each method's largest score.",
     )
-with right:
     compare.cancel_button(compared, "t.cancel")
 
 with st.container(border=True):
