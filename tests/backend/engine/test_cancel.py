@@ -178,3 +178,15 @@ def test_close_ends_what_runs_and_what_waits(engine, ask):
     finished(waiting, "cancelled", 1)
     with pytest.raises(Exception, match="shutting down"):
         engine.submit(ask(engine, seed=2))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.01, 0.1, 0.3])
+def test_close_while_the_worker_starts(engines, ask, delay):
+    """However early the engine is closed, no job waits for ever and no worker stays."""
+    engine = engines()
+    job = engine.submit(ask(engine, pause=1.0, steps=60))
+    time.sleep(delay)
+    engine.close()
+    assert job.wait(5)
+    assert job.state in ("failed", "cancelled")
+    until(lambda: all(worker.state == "stopped" for worker in engine.workers()), 5)

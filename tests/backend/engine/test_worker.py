@@ -254,3 +254,11 @@ def test_memory_limit_of_the_worker(engines, ask):
     pid = engine.workers()[0].pid
     finished(engine.submit(ask(engine, "greedy", steps=1)))
     assert engine.workers()[0].pid == pid
+
+
+def test_interrupt_of_the_terminal_is_for_the_app(engine, ask):
+    """Ctrl+C reaches every process of the terminal; the app decides what it means."""
+    job = engine.submit(ask(engine, pause=0.2))
+    until(lambda: job.what == "dawdling")
+    os.kill(engine.workers()[0].pid, signal.SIGINT)
+    finished(job)
