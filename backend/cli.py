@@ -9,11 +9,13 @@ import os
 import sys
 from typing import Any, NoReturn
 
+from pydantic import ValidationError
+
 from backend.catalogue import catalogue
 from backend.commands import doctor, explain, score, work
 from backend.commands.explain import Renderer
-from backend.errors import VitrineError
-from backend.settings import settings
+from backend.errors import InputError, VitrineError
+from backend.settings import Settings, settings
 
 DONE, FAULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -62,14 +64,28 @@ def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any],
         found = _listed(given.family)
         return found, _list_table(found)
     if given.command == "doctor":
-        found = doctor.run(settings(), renderer.formats())
+        found = doctor.run(_settings(), renderer.formats())
         return found, doctor.table(found)
-    options = work.with_folder(settings(), given.model)
+    options = work.with_folder(_settings(), given.model)
     if given.command == "score":
         found = score.run(given, options)
         return found, score.table(found)
     found = explain.run(given, options, renderer)
     return found, explain.table(found)
+
+
+def _settings() -> Settings:
+    """The settings of this process.
+
+    Raises:
+        InputError: an environment variable has no valid value.
+    """
+    try:
+        return settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"VITRINE_{str(first['loc'][0]).upper()}"
+        raise InputError(f"{first['msg']}.", name, "See docs/configuration.md.") from error
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend.catalogue import find
 from backend.explanation import Explanation
+from backend.settings import settings
 
 
 def picture(explanation: Explanation, format: str, theme: str = "light") -> bytes:
@@ -21,4 +22,5 @@ def picture(explanation: Explanation, format: str, theme: str = "light") -> byte
         "Explainer": source.request.explainer,
         "Created": source.created,
     }
-    return render(figure(explanation, theme, title), format, metadata=metadata)
+    limit = settings().export_timeout_s
+    return render(figure(explanation, theme, title), format, metadata=metadata, timeout_s=limit)

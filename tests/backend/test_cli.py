@@ -193,3 +193,10 @@ def test_fault_of_ours_is_status_1(drawn: Drawn, model: Path, tmp_path, capfd, m
     monkeypatch.setattr(drawn, "picture", lambda *_: 1 / 0)
     assert main(explain(model, tmp_path), drawn) == 1
     assert capfd.readouterr().err.splitlines()[-1].endswith("own: ZeroDivisionError.")
+
+
+@pytest.mark.parametrize("command", ["doctor", "explain tokens --text x --out out"])
+def test_setting_without_sense_is_named(drawn: Drawn, command, monkeypatch, capfd) -> None:
+    monkeypatch.setenv("VITRINE_MAX_TOKENS", "many")
+    assert main(command.split(), drawn) == 2
+    assert capfd.readouterr().err.startswith("VITRINE_MAX_TOKENS: Input should be a valid integer")
