@@ -44,7 +44,8 @@ class IntegratedGradientsParameters(Frozen):
         "neutral",
         title="Baseline",
         description="What every prompt token starts from: the embedding of the model's padding or "
-        "end token, a zero vector, or the mean of all embeddings.",
+        "end token, a zero vector (where norms jump, so that many steps are needed), or the mean of "
+        "all embeddings.",
     )
 
 
@@ -93,9 +94,11 @@ class IntegratedGradients(Explainer):
         gap = float(scores.sum()) - difference
         relative = abs(gap) / abs(difference) if difference else None
         if relative is not None and relative > GAP_WARNING:
+            jump = ", or choose another baseline: norms jump at zero"
             run.warn(
-                f"The scores miss the difference they should sum to by {relative:.0%}: "
-                f"raise the steps (now {parameters.steps}) until this is below {GAP_WARNING:.0%}."
+                f"The scores miss the difference they should sum to by {relative:.0%}: raise the "
+                f"steps (now {parameters.steps}) until this is below {GAP_WARNING:.0%}"
+                f"{jump if parameters.baseline == 'zero' else ''}."
             )
         values = {
             "value": value,
