@@ -95,15 +95,15 @@ def parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="families, explainers and their parameters")
     listed.add_argument("--family", choices=list(catalogue()))
     listed.add_argument("--json", action="store_true")
-    for name, add, about in (
+    for command, add, about in (
         ("explain", explain.add, "write explanations of one input"),
         ("score", score.add, "the faithfulness of explainers on one input"),
     ):
-        families = commands.add_parser(name, help=about).add_subparsers(
+        families = commands.add_parser(command, help=about).add_subparsers(
             dest="family", required=True, parser_class=_Parser
         )
-        for family in catalogue().values():
-            add(families.add_parser(family.id, help=family.summary))
+        for name in work.FAMILIES:
+            add(families.add_parser(name, help=catalogue()[name].summary))
     check = commands.add_parser("doctor", help="versions, device, store, browser")
     check.add_argument("--json", action="store_true")
     return root

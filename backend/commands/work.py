@@ -18,6 +18,8 @@ from backend.explainer import Family
 from backend.explanation import Choice, Explanation, ModelRef, Precision, Request
 from backend.settings import Settings
 
+FAMILIES = ("tokens",)
+"""The families whose inputs and answers have flags; `list` names all."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
 
 

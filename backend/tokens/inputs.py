@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -24,6 +25,9 @@ ENDINGS = (".txt", ".json", ".jsonl", ".csv")
 DELIMITERS = ",;\t|"
 LONGEST_PROMPT = 1_000_000
 """Characters; the token limit is checked later, by the model's tokenizer."""
+LONGEST_HEADER = 10_000
+"""Characters in which the delimiter is looked for."""
+_QUOTED = re.compile(r'"[^"]*"')
 _MAGIC = {
     b"PK\x03\x04": "a zip archive",
     b"\x1f\x8b": "a gzip archive",
@@ -207,7 +211,7 @@ def _likely(header: list[str]) -> str | None:
 
 
 def _rows(name: str, text: str) -> Iterator[list[str]]:
-    first = text.split("\n", 1)[0]
+    first = _QUOTED.sub("", text[:LONGEST_HEADER]).split("\n", 1)[0]
     delimiter = max(DELIMITERS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:

@@ -47,6 +47,18 @@ def test_table_with_quotes_newlines_and_another_delimiter() -> None:
 
 
 @pytest.mark.parametrize(
+    "data",
+    [b'"a, b, c";prompt\n1;x\n', b'"two\nlines, here";prompt\n1;x\n', b"prompt\r\nx\r\n"],
+)
+def test_delimiter_is_looked_for_outside_quotes(data: bytes) -> None:
+    assert texts("a.csv", data) == ["x"]
+
+
+def test_mixed_case_ending_and_windows_line_ends() -> None:
+    assert texts("a.JSONL", b'"x"\r\n"y"\r\n') == ["x", "y"]
+
+
+@pytest.mark.parametrize(
     ("name", "data", "said"),
     [
         ("a.txt", b"", "empty"),
