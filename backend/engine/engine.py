@@ -163,7 +163,9 @@ class Engine:
 
     def _joinable(self, key: str) -> Job | None:
         live = self._live.get(key)
-        return None if live is None or live.stopping is not None else live
+        # One that has ended stays live until its lane has looked up.
+        over = live is None or live.finished or live.stopping is not None
+        return None if over else live
 
     def job(self, key: str) -> Job | None:
         """A job of this process that is live or ended lately."""

@@ -175,8 +175,8 @@ class Chatty(Base):
     def explain(self, model, input, target, parameters, run):
         print("not an answer")
         print('{"id": "forged", "end": "done"}', flush=True)
-        os.write(1, b'{"id": half a line')
         os.system("echo from a child")  # noqa: S605
+        os.write(1, b'{"id": half a line, before the answer')
         names = [m for m in ("torch", "pickle", "_pickle", "cloudpickle") if m in sys.modules]
         return FakeExplanation(arrays={}, values={"imported": names, "tty": os.isatty(1)})
 

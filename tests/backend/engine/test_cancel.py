@@ -109,6 +109,9 @@ def test_asked_for_again_while_it_stops(engines, ask, computed):
     assert again is not job
     assert engine.job(job.key) is again
     finished(job, "cancelled", 3)
+    until(lambda: again.state == "running")
+    assert engine.job(job.key) is again
+    assert engine.submit(ask(engine, "noise", pause=0.6)) is again
     finished(again)
     assert engine.job(job.key) is again
     assert computed() == ["computed noise"] * 2

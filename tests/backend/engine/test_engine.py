@@ -129,6 +129,16 @@ def test_damaged_subject_is_computed_again(engine, ask, computed):
     assert engine.store.get(key, "explanation") is not None
 
 
+def test_asked_again_the_moment_it_ends(engine, ask):
+    """Between a job's end and its lane's last word, a new request gets a job of its own."""
+    faulty = finished(engine.submit(ask(engine, "faulty")), "failed")
+    until(lambda: engine.workers()[0].state == "ready")
+    engine._live[faulty.key] = faulty
+    again = engine.submit(ask(engine, "faulty"))
+    assert again is not faulty
+    finished(again, "failed")
+
+
 def test_nothing_stored_is_a_pickle(engine, ask):
     for seed in range(3):
         finished(engine.submit(ask(engine, seed=seed)))

@@ -49,7 +49,9 @@ def test_kinds_are_apart(store):
     store.put(KEYS[1], "input", b"two")
     assert store.get(KEYS[1], "explanation") == b"one"
     store.delete(KEYS[1], "explanation")
+    assert not file_of(store, KEYS[1]).exists()
     assert store.get(KEYS[1], "input") == b"two"
+    store.delete(KEYS[1], "explanation")
 
 
 def test_empty_bytes_are_an_entry(store):
@@ -201,6 +203,20 @@ def test_only_keys_are_keys(store, key):
 def test_only_kinds_are_kinds(store, kind):
     with pytest.raises(ValueError, match="not a key"):
         store.put(KEYS[1], kind, b"x")
+
+
+def test_fault_inside_a_transaction_undoes_it(store):
+    store.put(KEYS[1], "explanation", b"kept")
+
+    def broken():
+        with store._index.transaction() as index:
+            index.execute("DELETE FROM entries")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
+    assert store.get(KEYS[1], "explanation") == b"kept"
+    store.put(KEYS[2], "explanation", b"more")
 
 
 def test_folder_is_its_owners_alone(store):

@@ -211,6 +211,19 @@ def test_worker_says_one_line_an_answer(options):
     assert lines[-1]["fault"]
 
 
+def test_cancelled_before_it_begins(options):
+    """A cancel may arrive while the task still waits in the pipe: no model is loaded for it."""
+    out = io.StringIO()
+    worker = Worker(options, "cpu", out)
+    worker.cancelled.add("j")
+    model = {"source": "folder", "name": "small"}
+    for _ in range(2):
+        worker.perform({"id": "j", "do": "prepare", "family": "fakes", "model": model})
+    ends = [json.loads(line).get("end") for line in out.getvalue().splitlines()]
+    assert [end for end in ends if end] == ["cancelled", "done"]  # and it is forgotten afterwards
+    assert len(worker.loaded) == 1
+
+
 def test_no_pickle_in_the_product():
     """Neither the worker's own code nor what it is made of imports pickle."""
     pattern = re.compile(
