@@ -126,7 +126,8 @@ def _provenance(explanation: Explanation) -> list[tuple[str, object]]:
 def _table(table: Table) -> str:
     head = "".join(f"<th>{_text(name)}</th>" for name in table.header)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+        "<tr>" + "".join(f'<td dir="auto">{_text(cell)}</td>' for cell in row) + "</tr>"
+        for row in table.rows
     )
     return (
         f'<h2>{_text(table.title)}</h2><div class="wide"><table><thead><tr>{head}</tr></thead>'
