@@ -53,6 +53,9 @@ class Settings(BaseSettings):
         ge=0,
         description="Seconds a cancelled job may take to stop before its worker is replaced.",
     )
+    warm: bool = Field(
+        True, description="Whether opening a page starts to load its first bundled model."
+    )
     max_tokens: int = Field(4096, ge=2, description="Longest prompt with answer, in tokens.")
     max_new_tokens: int = Field(256, ge=1, description="Longest generated answer, in tokens.")
     max_upload_mb: float = Field(10.0, gt=0, description="Largest uploaded prompt file (MB).")

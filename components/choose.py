@@ -12,6 +12,7 @@ from backend.explanation import Choice, ModelRef, Precision
 from backend.models import offered
 from backend.settings import settings
 from components.forms import form, seed_form
+from components.session import engine
 
 _HUB = "Hub id…"
 _PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
@@ -50,7 +51,11 @@ def model(family: Family, prefix: str) -> ModelRef | None:
             st.caption("Type an id such as `organisation/name`.")
             return None
         return ModelRef(source="hub", name=hub_id, revision=revision or None, precision=precision)
-    return refs[picked].model_copy(update={"precision": precision})
+    ref = refs[picked].model_copy(update={"precision": precision})
+    if ref.source == "preset" and settings().warm and not engine().workers():
+        # The first explanation then waits for less: unpacking takes longer than choosing.
+        engine().prepare(ref, family.id, "warm")
+    return ref
 
 
 def seed_model(family: Family, prefix: str, ref: ModelRef) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from backend.engine.job import Job
-from backend.errors import Busy, VitrineError
+from backend.errors import ModelNotReady, VitrineError
 from backend.explanation import Request
 from components.session import engine, holder
 
@@ -27,14 +27,35 @@ def hold(request: Request) -> Job | str:
         if live is not None and live.finished and live.state != "done":
             return live
         return engine().submit(request, holder())
-    except (VitrineError, Busy) as error:
+    except ModelNotReady:
+        return _fetched(request)
+    except VitrineError as error:
         return str(error)
 
 
 def retry(request: Request) -> None:
     """Submit a request again whose job failed or was cancelled."""
+    st.session_state.pop(_fetching(request), None)
     with contextlib.suppress(VitrineError):  # `hold` shows it on the next run
         engine().submit(request, holder())
+
+
+def _fetched(request: Request) -> Job | str:
+    """The job that fetches a request's model; one that failed stays until a retry."""
+    name = _fetching(request)
+    known = engine().job(st.session_state.get(name, ""))
+    if known is not None:
+        return known
+    try:
+        job = engine().prepare(request.model, request.family, holder())
+    except VitrineError as error:
+        return str(error)
+    st.session_state[name] = job.key
+    return job
+
+
+def _fetching(request: Request) -> str:
+    return f"fetch.{request.model.label()}"
 
 
 def cancel(keys: Sequence[str]) -> None:

@@ -33,6 +33,7 @@ def fresh(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("VITRINE_MODEL_FOLDERS", str(tiny_folder))
     monkeypatch.setenv("VITRINE_DEVICE", "cpu")
     monkeypatch.setenv("VITRINE_THREADS", "1")
+    monkeypatch.setenv("VITRINE_WARM", "false")
     settings.cache_clear()
     st.cache_resource.clear()
     yield tmp_path / "store"
@@ -46,10 +47,8 @@ def page(fresh: Path) -> Callable[[str], AppTest]:
     """Open a page of the app and run it once."""
 
     def open_page(name: str = "") -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        if name:
-            app.switch_page(f"pages/{name}.py")
-        return app.run()
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+        return app.switch_page(f"pages/{name}.py").run() if name else app
 
     return open_page
 

@@ -25,6 +25,7 @@ SCRIPT = textwrap.dedent(
         app.switch_page(f"pages/{name}.py").run()
         assert not app.exception, app.exception
     app.switch_page("pages/tokens.py").run()
+    app.selectbox(key="t.model").select("tiny-llama (folder)").run()
     app.multiselect(key="t.explainers").set_value(["attention_mean"]).run()
     next(b for b in app.button if b.label == "Explain").click().run()
     end = time.monotonic() + 150
@@ -50,6 +51,7 @@ def test_app_process_has_no_torch(tmp_path: Path, tiny_folder: Path) -> None:
         "VITRINE_MODEL_FOLDERS": str(tiny_folder),
         "VITRINE_DEVICE": "cpu",
         "VITRINE_THREADS": "1",
+        "VITRINE_WARM": "false",
     }
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
