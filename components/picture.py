@@ -5,7 +5,6 @@ from __future__ import annotations
 from backend.catalogue import find
 from backend.explanation import Explanation
 from backend.settings import settings
-from backend.settings import settings
 
 
 def picture(explanation: Explanation, format: str, theme: str = "light") -> bytes:

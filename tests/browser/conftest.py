@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
@@ -46,8 +47,17 @@ class Watch:
 
     def follow(self, page: Page, url: str) -> None:
         page.on("request", lambda r: self._request(r.url, url))
-        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        page.on("console", self._message)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _message(self, message: ConsoleMessage) -> None:
+        # Streamlit's client looks for the server below a page's own address first, and the browser
+        # reports the 404 it expects there.
+        probe = re.search(
+            r"/(tokens|library)/_stcore/(health|host-config)$", message.location["url"]
+        )
+        if message.type == "error" and not probe:
+            self.errors.append(f"{message.text} ({message.location['url']})")
 
     def _request(self, asked: str, url: str) -> None:
         local = (url, url.replace("http", "ws"), "data:", "blob:", "about:")
