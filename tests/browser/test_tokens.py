@@ -70,8 +70,8 @@ def test_fresh_store_to_export(
 def test_choosing_an_answer_token_changes_the_span(app: Served, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{app.url}/tokens")
-    page.get_by_label("Longest answer (tokens)").fill("2")
-    page.get_by_label("Longest answer (tokens)").press("Enter")
+    page.get_by_role("spinbutton", name="Longest answer").fill("2")
+    page.get_by_role("spinbutton", name="Longest answer").press("Enter")
     page.get_by_role("button", name="Explain", exact=True).click()
     panels(page)
     before = page.url
