@@ -4,17 +4,15 @@ Sundararajan, Taly & Yan, "Axiomatic Attribution for Deep Networks", ICML 2017:
 
 1. Baseline b: the neutral token's embedding, zeros or the mean embedding at every token before
    the first explained one. The explained tokens keep their embeddings: they are what is explained.
-2. score(j) = Σ_d (e_jd - b_jd) ∫_0^1 ∂f/∂e_jd (b + α(e - b)) dα, by Gauss-Legendre quadrature;
-   f = Σ log p(explained token). captum computes each batch of steps.
+2. score(j) = Σ_d (e_jd - b_jd) ∫_0^1 ∂f/∂e_jd (b + α(e - b)) dα with f = Σ log p(explained token),
+   by points put where they are missing, or by Gauss-Legendre quadrature (`backend.tokens.path`).
 3. Completeness: the scores sum to f(e) - f(b). The gap that the steps leave is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from backend.bundle import Bundle
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 GAP_WARNING = 0.05
-TOKENS_PER_BATCH = 2048
-ROWS_PER_BATCH = 16
 _VOCABULARY_ROWS = 8192
 
 Baseline = Literal["neutral", "zero", "mean"]
@@ -38,14 +34,22 @@ class IntegratedGradientsParameters(Frozen):
     """Where the path starts and how finely it is walked."""
 
     steps: Annotated[int, Field(ge=4, le=512)] = Field(
-        32, title="Steps", description="Points on the path; more make the completeness gap smaller."
+        64,
+        title="Steps",
+        description="Most points on the path; more make the completeness gap smaller.",
+    )
+    points: Literal["adaptive", "even"] = Field(
+        "adaptive",
+        title="Points",
+        description="`adaptive` puts points where the scores miss a part of the difference, and "
+        "stops early where they miss less than 1 %; `even` is Gauss-Legendre quadrature.",
     )
     baseline: Baseline = Field(
         "neutral",
         title="Baseline",
         description="What every prompt token starts from: the embedding of the model's padding or "
-        "end token, a zero vector (where norms jump, so that many steps are needed), or the mean of "
-        "all embeddings.",
+        "end token, a zero vector (where norms jump: many steps are needed), or the mean of all "
+        "embeddings.",
     )
 
 
@@ -56,7 +60,7 @@ class IntegratedGradients(Explainer):
         value, baseline_value: f at the prompt and at the baseline (nats).
         completeness_gap: sum of the scores less (value - baseline_value), nats.
         relative_gap: |completeness_gap| / |value - baseline_value|; None where both are equal.
-        steps, baseline: as chosen.
+        points_used: points on the path. steps, points, baseline: as chosen.
     """
 
     id = "integrated_gradients"
@@ -83,20 +87,23 @@ class IntegratedGradients(Explainer):
     def explain(
         self, model: Any, input: Any, target: Any, parameters: Any, run: Run
     ) -> TokenExplanation:
+        from backend.tokens.path import Path
+
         objective = Objective(model, input, target, run)
-        embeds = model.embeddings(objective.ids).detach().float()
-        start = embeds.clone()
-        start[: len(objective.context)] = baseline(model, parameters.baseline)
-        total = _integral(objective, embeds, start, parameters.steps)
-        scores = total.sum(dim=1).cpu().numpy()
-        value, baseline_value = _ends(objective, embeds, start)
+        path = Path(objective, baseline(model, parameters.baseline))
+        used = parameters.steps
+        if parameters.points == "even":
+            scores = path.even(used)
+        else:
+            scores, used = path.adaptive(used)
+        value, baseline_value = path.ends()
         difference = value - baseline_value
         gap = float(scores.sum()) - difference
         relative = abs(gap) / abs(difference) if difference else None
         if relative is not None and relative > GAP_WARNING:
             jump = ", or choose another baseline: norms jump at zero"
             run.warn(
-                f"The scores miss the difference they should sum to by {relative:.0%}: raise the "
+                f"The scores miss the difference they should sum to by {relative:.1%}: raise the "
                 f"steps (now {parameters.steps}) until this is below {GAP_WARNING:.0%}"
                 f"{jump if parameters.baseline == 'zero' else ''}."
             )
@@ -105,6 +112,7 @@ class IntegratedGradients(Explainer):
             "baseline_value": baseline_value,
             "completeness_gap": gap,
             "relative_gap": relative,
+            "points_used": used,
             **parameters.model_dump(),
         }
         return objective.explanation(scores, values)
@@ -122,45 +130,5 @@ def baseline(model: Any, kind: Baseline) -> Tensor:
         for first in range(0, model.vocabulary, _VOCABULARY_ROWS):
             ids = range(first, min(first + _VOCABULARY_ROWS, model.vocabulary))
             total += model.embeddings(ids).detach().double().sum(dim=0)
-    return (total / model.vocabulary).float()
-
-
-def _integral(objective: Objective, embeds: Tensor, start: Tensor, steps: int) -> Tensor:
-    """(e - b) times the integral of the gradient, [N, d] float64."""
-    from captum.attr import IntegratedGradients as Captum
-
-    nodes, weights = np.polynomial.legendre.leggauss(steps)
-    points = list(zip(((1 + nodes) / 2).tolist(), (weights / 2).tolist(), strict=True))
-    method = Captum(objective.of_embeddings)
-
-    def part(batch: Sequence[tuple[float, float]]) -> list[None]:
-        # `attribute` takes no share of the points: this is what it calls for each of its own
-        # batches, and batches that shrink when memory runs out need to call it themselves.
-        (found,) = method._attribute(
-            (embeds[None],),
-            (start[None],),
-            n_steps=len(batch),
-            step_sizes_and_alphas=([w for _, w in batch], [a for a, _ in batch]),
-        )
-        objective.run.count(forward=len(batch), backward=len(batch))
-        sums.append(found[0].detach().double())
-        return [None] * len(batch)
-
-    sums: list[Tensor] = []
-    size = max(1, min(ROWS_PER_BATCH, TOKENS_PER_BATCH // len(objective.ids)))
-    objective.run.batches(points, size, part, "integrating gradients")
-    total = sums[0]
-    for one in sums[1:]:
-        total = total + one
-    return total
-
-
-def _ends(objective: Objective, embeds: Tensor, start: Tensor) -> tuple[float, float]:
-    """f at the prompt and at the baseline."""
-    import torch
-
-    with torch.no_grad():
-        values = [float(objective.of_embeddings(x[None])) for x in (embeds, start)]
-    objective.run.count(forward=2)
-    objective.finite(np.array(values), "log-probabilities")
-    return values[0], values[1]
+    mean: Tensor = (total / model.vocabulary).float()
+    return mean
