@@ -170,6 +170,10 @@ def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
     one, other = (cast(TokenExplanation, done[names.index(n)].explanation) for n in (a, b))
     x, y = one.arrays["scores"], other.arrays["scores"]
     sequence = one.sequence
+    differing = agreement.differing(x, y, 10)
+    if not differing:
+        st.caption("These two rank all tokens alike.")
+        return
     st.caption("Tokens these two rank most differently; a click on the matrix picks the pair.")
     st.dataframe(
         [
@@ -181,7 +185,7 @@ def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
                 f"score by {a}": float(x[p]),
                 f"score by {b}": float(y[p]),
             }
-            for p in agreement.differing(x, y, 10)
+            for p in differing
         ],
         hide_index=True,
         alt=f"Tokens ranked differently by {a} and {b}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import streamlit as st
 from backend.catalogue import catalogue, find
 from backend.engine.store import Entry
 from backend.errors import VitrineError
-from backend.explanation import Choice, Comparison, Explanation, Request
+from backend.explanation import Choice, Comparison, Request
 from components.permalink import PARAMETER
 from components.plain import plain
 from components.session import engine, explanation, forget
@@ -108,12 +108,21 @@ def comparison_of(request: Request) -> Comparison:
     )
 
 
-def pair(selected: Sequence[Entry]) -> tuple[Explanation, Explanation] | None:
-    """The two selected explanations where they can stand side by side."""
-    if len(selected) != 2 or selected[0].family != selected[1].family:
-        return None
-    first, second = (explanation(entry.key) for entry in selected)
-    return (first, second) if first is not None and second is not None else None
+def one(entry: Entry, draw: Callable[[Any, str], None]) -> None:
+    """Draw one stored explanation under a line that says what it is.
+
+    Args:
+        draw: draws an explanation of the entry's family; takes it and a key for its widgets.
+    """
+    found = explanation(entry.key)
+    if found is None:
+        st.warning("This result is no longer stored.", icon=":material/history:")
+        return
+    request = found.source().request
+    line = f"{find(request).title} · {request.model.label()} · seed {request.seed}"
+    st.markdown(f"**{plain(line)}**")
+    st.caption(plain(entry.title))
+    draw(found, entry.key)
 
 
 def _title(entry: Entry) -> str:
@@ -154,9 +163,3 @@ def _delete(entries: Sequence[Entry]) -> None:
             forget(entry.key)
         except VitrineError as error:
             st.toast(plain(str(error)))
-
-
-def describe(found: Explanation) -> str:
-    """One line: the method, the model, the seed."""
-    request = found.source().request
-    return f"{find(request).title} · {request.model.label()} · seed {request.seed}"

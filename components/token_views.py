@@ -8,10 +8,12 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
+from backend.catalogue import find
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.sequence import Level
 from components.compare import Item, pick
 from components.figures import attention, labels, lens, palette, tokens
+from components.plain import plain
 from components.session import theme_name
 from components.token_strip import token_strip
 
@@ -58,7 +60,7 @@ def answer(
     )
 
 
-def strip(item: Item, level: Level, limit: float | None) -> None:
+def strip(item: Item, level: Level, limit: float | None, key: str = "") -> None:
     """One method's scores as coloured tokens, with its legend."""
     found = cast(TokenExplanation, item.explanation)
     theme = palette.theme(theme_name())
@@ -72,11 +74,28 @@ def strip(item: Item, level: Level, limit: float | None) -> None:
     drawn = [_cell(cell, scale, total, theme) for cell in cells]
     token_strip(
         drawn,
-        key=f"strip.{item.request.explainer}.{level}",
+        key=f"strip.{item.request.explainer}.{level}.{key}",
         label=f"{item.title}: scores of the prompt's tokens",
         hint=f"Largest |score| {largest:.3g} {found.unit}",
     )
     _legend(scale, found.unit, theme, signed=found.signed)
+
+
+def stored(found: TokenExplanation, key: str) -> None:
+    """One stored explanation by itself: its picture, its answer, and what it cost."""
+    source = found.source()
+    explainer = find(source.request)
+    item = Item(request=source.request, explainer=explainer, job="", explanation=found)
+    if explainer.role == "view":
+        figure = lens.lens(found, theme=theme_name())
+        st.plotly_chart(figure, theme=None, key=f"stored.{key}", alt=item.title)
+    else:
+        strip(item, "token", None, key)
+    for note in (*found.notes, *source.warnings):
+        st.caption(f":material/info: {plain(note)}")
+    chosen = ", ".join(f"{k} = {v}" for k, v in source.request.parameters.items())
+    st.caption(f"Parameters: {plain(chosen or 'none')}")
+    st.caption(f"{source.seconds:.2f} s · {source.created} · key {source.key[:12]}…")
 
 
 def shared_limits(found: Sequence[TokenExplanation], level: Level) -> list[float]:

@@ -20,8 +20,7 @@ for family in catalogue().values():
         st.write(family.summary)
         st.caption(
             f"{len(family.explainers)} explainers: "
-            + ", ".join(explainer.title for explainer in family.explainers)
-            + "."
+            + " · ".join(explainer.title for explainer in family.explainers)
         )
         st.page_link(
             f"pages/{family.id}.py",

@@ -5,7 +5,6 @@ import streamlit as st
 from backend.catalogue import catalogue
 from components import library, token_views
 from components.frame import inside
-from components.plain import plain
 from components.session import engine
 
 inside()
@@ -45,14 +44,11 @@ if not shown:
 selected = library.table(shown, "library.table")
 library.actions(selected)
 
-pair = library.pair(selected)
-if pair:
-    st.subheader("Side by side", anchor=False)
-    for column, (found, entry) in zip(st.columns(2), zip(pair, selected, strict=True), strict=True):
-        with column, st.container(border=True):
-            st.markdown(f"**{plain(library.describe(found))}**")
-            token_views.stored(found, entry.key)
-elif len(selected) > 1:
-    st.caption("Select exactly two explanations of one family to see them side by side.")
+if not selected:
+    st.caption("Select one row to see and open it, two of one family to compare them.")
+elif len(selected) > 2 or len({entry.family for entry in selected}) > 1:
+    st.caption("Select one or two explanations of one family to see them here.")
 else:
-    st.caption("Select one row to open it, two of one family to compare them.")
+    for column, entry in zip(st.columns(len(selected)), selected, strict=True):
+        with column, st.container(border=True):
+            library.one(entry, token_views.stored)
