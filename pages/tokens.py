@@ -5,7 +5,8 @@ import streamlit as st
 from backend.catalogue import catalogue
 from backend.explanation import Comparison
 from backend.tokens import plan
-from components import choose, compare, export, jobs, judge, permalink, prompt, token_views
+from backend.tokens.shorten import OFFER
+from components import choose, compare, export, jobs, judge, permalink, prompt, shorter, token_views
 from components.frame import inside, step
 from components.plain import plain
 from components.session import engine, explanation
@@ -87,6 +88,9 @@ if not job.finished:
     jobs.waiting([job])
     st.stop()
 continuation = explanation(job.key)
+if job.state == "failed" and OFFER in job.error:
+    shorter.offer(opened, job)
+    st.stop()
 if job.state != "done" or continuation is None:
     jobs.outcome(job, first, "answer")
     st.stop()

@@ -24,6 +24,7 @@ from backend.tokens.key_masking import KeyMasking
 from backend.tokens.leave_one_out import LeaveOneOut
 from backend.tokens.logit_lens import LogitLens
 from backend.tokens.shap_partition import ShapPartition
+from backend.tokens.shorten import Shorten
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -57,7 +58,7 @@ FAMILY = Family(
         ShapPartition,
         LogitLens,
     ),
-    steps=(Continuation, Faithfulness),
+    steps=(Continuation, Shorten, Faithfulness),
     presets=(
         Preset(
             id="smollm2-135m-instruct",

@@ -23,6 +23,7 @@ from backend.tokens.attention import Intervention, intervening
 from backend.tokens.explanation import Prompt
 from backend.tokens.folders import convert, implementation, neutral_id
 from backend.tokens.sequence import Sequence as Tokens
+from backend.tokens.shorten import OFFER
 
 __all__ = ["DecoderModel", "convert", "load", "neutral_id"]
 
@@ -80,7 +81,7 @@ class DecoderModel:
             raise InputError(
                 f"The prompt with its answer has {len(tokens):,} tokens; "
                 f"at most {self.limit:,} fit ({bound}).",
-                todo=f"Keep the last {max(1, keep):,} tokens of the prompt.",
+                todo=f"{OFFER} {max(1, keep):,} tokens of the prompt.",
             )
         return tokens
 

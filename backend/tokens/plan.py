@@ -18,6 +18,11 @@ def continuation_request(comparison: Comparison) -> Request:
     )
 
 
+def shorten_request(comparison: Comparison) -> Request:
+    """The request for how much of too long a prompt fits."""
+    return continuation_request(comparison).model_copy(update={"explainer": "shorten"})
+
+
 def requests(comparison: Comparison, continuation: TokenExplanation) -> tuple[Request, ...]:
     """One request a chosen explainer, all about the same tokens of the same answer."""
     return tuple(

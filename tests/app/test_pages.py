@@ -104,6 +104,17 @@ def test_bad_prompts_end_in_a_clear_message(page: Open, text: str, said: str) ->
     assert said in words(app)
 
 
+def test_the_last_part_of_a_long_prompt_is_one_press_away(page: Open) -> None:
+    app = press(written(page, "word " * 1000 + "end", ["attention_mean"]), "Explain$")
+    settle(app, lambda a: bool(a.error))
+    press(app, "Keep the last part")
+    settle(app, lambda a: strips(a) == 2)
+    assert not app.error
+    kept = app.text_area(key="t.text").value
+    assert kept.endswith("word end")
+    assert len(kept) < 5003
+
+
 @pytest.mark.parametrize("text", ["a", "the the the", "مرحبا 👩‍👩‍👧", "<script>alert(1)</script>"])
 def test_odd_prompts_end_in_a_picture(page: Open, text: str) -> None:
     app = explained(page, text, ["attention_mean"])
