@@ -93,10 +93,19 @@ def bar(job: Job) -> None:
 def describe(job: Job) -> str:
     """One line about a job that has not finished."""
     if job.state == "queued":
-        ahead = f", {job.place - 1} ahead" if job.place > 1 else ""
-        return f"{job.title}: waiting for the worker{ahead}"
+        ahead = f", {job.place - 1} more ahead" if job.place > 1 else ""
+        return f"{job.title}: waiting{_for_what()}{ahead}"
     left = "" if job.eta_s is None else f" · about {_time(job.eta_s)} left"
     return f"{job.title}: {job.what or 'starting'}{left}"
+
+
+def _for_what() -> str:
+    """What the worker does before it comes to a job that waits."""
+    for worker in engine().workers():
+        before = engine().job(worker.current) if worker.current else None
+        if before is not None:
+            return f" for {before.title}, {before.what or 'starting'}"
+    return " for the worker"
 
 
 def _time(seconds: float) -> str:
