@@ -152,6 +152,8 @@ class Family:
     """(carrier file, empty folder): write the preset as config, tokenizer and safetensors."""
     unsupported: Callable[[dict[str, Any]], str | None]
     """config.json -> why the adapter cannot serve it, or None."""
+    default: tuple[str, ...] = ()
+    """Explainers a page and the command line start with."""
 
     def find(self, explainer: str) -> Explainer:
         """The explainer or step with this id.

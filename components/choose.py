@@ -74,11 +74,11 @@ def _model_label(family: Family, ref: ModelRef) -> str:
     return titles.get(ref.name, ref.name) if ref.source == "preset" else f"{ref.name} (folder)"
 
 
-def explainers(family: Family, prefix: str, default: Sequence[str]) -> tuple[Choice, ...]:
+def explainers(family: Family, prefix: str) -> tuple[Choice, ...]:
     """Pick explainers, each with its parameters in a form of its own."""
     known = {cls.id: cls for cls in family.explainers}
     key = f"{prefix}.explainers"
-    st.session_state.setdefault(key, [name for name in default if name in known])
+    st.session_state.setdefault(key, list(family.default))
     picked = st.multiselect(
         "Explainers",
         list(known),

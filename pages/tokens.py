@@ -12,7 +12,6 @@ from components.plain import plain
 from components.session import engine, explanation
 
 FAMILY = catalogue()["tokens"]
-DEFAULT = ("contribution_weights", "attention_mean", "integrated_gradients", "leave_one_out")
 
 
 def seed(comparison: Comparison) -> None:
@@ -46,7 +45,7 @@ with input_column, st.container(border=True):
     target = prompt.target("t", prompt.suggested("t"))
 with explainer_column, st.container(border=True):
     step(3, "Explainers")
-    choices = choose.explainers(FAMILY, "t", DEFAULT)
+    choices = choose.explainers(FAMILY, "t")
     seed_number = choose.seed_number("t")
 
 ready = model is not None and given is not None and bool(choices)

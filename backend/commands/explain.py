@@ -19,7 +19,6 @@ from backend.tokens import arguments, files, plan
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 
 FIGURES = ("png", "svg", "pdf", "html")
-DEFAULT = ("contribution_weights", "attention_mean", "integrated_gradients", "leave_one_out")
 
 
 class Renderer(Protocol):
@@ -52,7 +51,7 @@ def asked(given: argparse.Namespace, engine: Engine) -> tuple[Comparison, Prompt
         model=work.model(given.model, given.precision, family),
         input=engine.put_input(prompt, family.id),
         target=arguments.target(given).model_dump(mode="json"),
-        choices=work.choices(given.explainer, given.set, family, DEFAULT),
+        choices=work.choices(given.explainer, given.set, family),
         seed=given.seed,
     )
     return comparison, prompt

@@ -89,9 +89,7 @@ def model(given: str | None, precision: Precision, family: Family) -> ModelRef:
         ) from error
 
 
-def choices(
-    names: str | None, settings: Sequence[str], family: Family, default: Sequence[str]
-) -> tuple[Choice, ...]:
+def choices(names: str | None, settings: Sequence[str], family: Family) -> tuple[Choice, ...]:
     """The explainers and parameters the flags name.
 
     Raises:

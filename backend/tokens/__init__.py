@@ -76,4 +76,10 @@ FAMILY = Family(
     load=_load,
     convert=_convert,
     unsupported=unsupported,
+    default=(
+        ContributionWeights.id,
+        AttentionMean.id,
+        IntegratedGradients.id,
+        LeaveOneOut.id,
+    ),
 )
