@@ -95,7 +95,7 @@ def choices(names: str | None, settings: Sequence[str], family: Family) -> tuple
     Raises:
         InputError: there is no such explainer or parameter.
     """
-    wanted = list(default) if names is None else [n for n in names.split(",") if n]
+    wanted = list(family.default) if names is None else [n for n in names.split(",") if n]
     known = {cls.id: cls for cls in family.explainers}
     if not wanted:
         raise InputError("No explainer is named.", "--explainer", f"Use {', '.join(known)}.")

@@ -161,7 +161,7 @@ def test_command_gives_the_same_request(prompt: Prompt, tmp_path, monkeypatch) -
         model=work.model(given.model, given.precision, FAMILY),
         input=arguments.prompt(given, Settings()).digest(),
         target=arguments.target(given).model_dump(mode="json"),
-        choices=work.choices(given.explainer, given.set, FAMILY, ()),
+        choices=work.choices(given.explainer, given.set, FAMILY),
         seed=given.seed,
     )
     settled = explanation(prompt)
