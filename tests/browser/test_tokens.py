@@ -97,3 +97,29 @@ def test_script_in_a_prompt_stays_text(app: Served, context: BrowserContext) -> 
     assert "👩‍👩‍👧" in shown
     assert watch.outbound == []
     assert watch.errors == []
+
+
+def test_an_uploaded_file_is_stepped_through(
+    app: Served, context: BrowserContext, tmp_path: Path
+) -> None:
+    file = tmp_path / "prompts.jsonl"
+    file.write_text('"The capital of Italy is"\n{"prompt": "2 + 2 ="}\n', encoding="utf-8")
+    page = context.new_page()
+    page.goto(f"{app.url}/tokens")
+    page.get_by_text("Upload", exact=True).click()
+    page.locator("input[type=file]").set_input_files(file)
+    stepper = page.get_by_role("spinbutton", name="Prompt (1 to 2)")
+    stepper.fill("2")
+    stepper.press("Enter")
+    expect(page.get_by_text("2 + 2 =", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Explain", exact=True).click()
+    panels(page)
+    expect(page.locator(".strip").first).to_contain_text("2 + 2 =")
+
+
+def test_library_opens_a_result_in_its_page(app: Served, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(f"{app.url}/")
+    page.get_by_role("button", name=re.compile("Leave one out")).first.click()
+    expect(page).to_have_url(re.compile(r"/tokens\?c=[0-9a-f]{64}"))
+    expect(page.locator(".strip")).to_have_count(2)
