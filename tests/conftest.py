@@ -12,6 +12,8 @@ import pytest
 from tests.fake import FakeRun
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Two test processes on two cores: more threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ class Canvas:
         return go.Figure(
             data=self.traces,
             layout={
-                "template": None,
+                "template": "plotly",  # a host such as Streamlit sets another default
                 "width": self.width,
                 "height": height,
                 "margin": {"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},

@@ -43,7 +43,7 @@ def frame(
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis)
     figure.update_layout(
-        template=None,
+        template="plotly",  # a host such as Streamlit sets another default
         height=height + top,
         margin={"l": 12, "r": 12, "t": top + 12, "b": 12, "pad": 2},
         paper_bgcolor=theme.paper,

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import plotly.io
 import pytest
 
 from components.figures import figure, strips, tokens
@@ -209,3 +210,10 @@ def test_the_figure_of_an_explanation(capital):
     assert figure(capital).to_json() == tokens.strip(capital).to_json()
     with pytest.raises(TypeError, match="no figure of a object"):
         figure(object())
+
+
+def test_figures_do_not_depend_on_the_host(capital, monkeypatch):
+    """Streamlit sets a default template of its own; screen and export still show the same."""
+    before = tokens.strip(capital).to_json()
+    monkeypatch.setattr(plotly.io.templates, "default", "plotly_dark")
+    assert tokens.strip(capital).to_json() == before
