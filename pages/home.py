@@ -24,7 +24,7 @@ for family in catalogue().values():
         )
         st.page_link(
             f"pages/{family.id}.py",
-            label=f"Open {family.title}: an example is ready, press Explain",
+            label=f"Open {family.title}: an example is ready",
             icon=":material/arrow_forward:",
         )
 

@@ -12,7 +12,7 @@ st.title("Library", anchor=False)
 entries = library.attributions()
 used = engine().store.size() / 1e6
 st.caption(
-    f"{len(entries)} explanations. The store takes {used:,.0f} MB of "
+    f"{len(entries)} explanations. The store takes {used:,.1f} MB of "
     f"{engine().settings.store_max_gb * 1000:,.0f} MB; past that, what was not used for longest "
     "goes first, and pinned results stay."
 )

@@ -122,4 +122,4 @@ def test_library_opens_a_result_in_its_page(app: Served, context: BrowserContext
     page.goto(f"{app.url}/")
     page.get_by_role("button", name=re.compile("Leave one out")).first.click()
     expect(page).to_have_url(re.compile(r"/tokens\?c=[0-9a-f]{64}"))
-    expect(page.locator(".strip")).to_have_count(2)
+    expect(page.locator(".strip")).to_have_count(2, timeout=120_000)
