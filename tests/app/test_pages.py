@@ -122,16 +122,6 @@ def test_odd_prompts_end_in_a_picture(page: Open, text: str) -> None:
     assert not app.error
 
 
-def test_a_running_job_is_cancelled_and_can_be_tried_again(page: Open) -> None:
-    app = press(written(page, "word " * 300, ["leave_one_out"]), "Explain$")
-    settle(app, lambda a: strips(a) == 1)  # the answer is there, the explainer runs
-    press(app, "Cancel")
-    settle(app, lambda a: "Cancelled. Nothing was stored." in words(a))
-    assert not app.error
-    press(app, "Try again")
-    settle(app, lambda a: strips(a) == 2)
-
-
 def test_library_lists_opens_pins_and_deletes(page: Open) -> None:
     explained(page, "The capital of France is", ["attention_mean", "leave_one_out"])
     app = page("library")
