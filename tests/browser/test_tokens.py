@@ -136,7 +136,10 @@ def test_running_jobs_are_cancelled_and_can_be_tried_again(
 
 def test_library_opens_a_result_in_its_page(app: Served, context: BrowserContext) -> None:
     page = context.new_page()
-    page.goto(f"{app.url}/")
+    page.goto(f"{app.url}/tokens")
+    page.get_by_role("button", name="Explain", exact=True).click()
+    panels(page)
+    page.get_by_role("link", name="Home").click()
     page.get_by_role("button", name=re.compile("Leave one out")).first.click()
     expect(page).to_have_url(re.compile(r"/tokens\?c=[0-9a-f]{64}"))
     expect(page.locator(".strip")).to_have_count(2, timeout=120_000)
