@@ -10,10 +10,11 @@ import streamlit as st
 
 from backend import agreement
 from backend.engine.job import Job
+from backend.explanation import Request
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.metrics import METRICS
 from components import jobs
-from components.compare import Item
+from components.compare import Item, cancel_button
 from components.figures import labels, scores
 from components.plain import plain
 from components.session import theme_name
@@ -62,15 +63,27 @@ def scoreboard(scored: Sequence[tuple[str, Item, Item | None]], prefix: str) -> 
 
 
 def _pending(scored: Sequence[tuple[str, Item, Item | None]], prefix: str) -> None:
-    for _, score, _ in scored:
-        if isinstance(score.job, str):
-            st.warning(plain(score.job), icon=":material/block:")
-        elif score.job.finished and score.job.state != "done":
-            jobs.outcome(score.job, score.request, f"{prefix}.{score.job.key}")
-    live = [score.job for _, score, _ in scored if isinstance(score.job, Job) and score.live]
+    """What is still to come, and what went wrong."""
+    items = [score for _, score, _ in scored]
+    for item in items:
+        if isinstance(item.job, str):
+            st.warning(plain(item.job), icon=":material/block:")
+        elif item.job.state == "failed":
+            jobs.outcome(item.job, item.request, f"{prefix}.{item.job.key}")
+    stopped = [i.request for i in items if isinstance(i.job, Job) and i.job.state == "cancelled"]
+    if stopped:
+        st.info(f"{len(stopped)} scores were cancelled.", icon=":material/cancel:")
+        st.button("Score again", key=f"{prefix}.again", on_click=_again, args=(stopped,))
+    live = [item.job for item in items if isinstance(item.job, Job) and item.live]
     if live:
         st.caption(f"{len(live)} of {len(scored)} scores still to come")
+        cancel_button(items, f"{prefix}.cancel")
         jobs.waiting(live[:1])
+
+
+def _again(requests: Sequence[Request]) -> None:
+    for request in requests:
+        jobs.retry(request)
 
 
 def _row(name: str, score: Item, about: Item | None, operator: str) -> scores.ScoreRow:

@@ -153,11 +153,11 @@ scores_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
 )
 if scores_tab.open:
     with scores_tab:
-        ranked = [item for item in compared if item.explainer.role == "attribution"]
+        # A method that was cancelled or refused is not scored: scoring would compute it after all.
         wanted_scores = plan.score_requests(
-            opened, continuation, tuple(item.request for item in ranked)
+            opened, continuation, tuple(item.request for item in scored_maps)
         )
-        about = [*ranked, None]
+        about = [*scored_maps, None]
         names = [item.title if item else "random" for item in about]
         rows = zip(names, compare.items(wanted_scores), about, strict=True)
         judge.scoreboard(list(rows), "t.scores")

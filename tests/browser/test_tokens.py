@@ -126,12 +126,13 @@ def test_running_jobs_are_cancelled_and_can_be_tried_again(
     page.get_by_label("Text").fill("The sky over the lake is blue and the wind is cold. " * 20)
     page.get_by_label("Text").press("Control+Enter")
     page.get_by_role("button", name="Explain", exact=True).click()
-    page.get_by_role("button", name=re.compile("^Cancel . running")).click()
+    page.get_by_role("button", name=re.compile("^Cancel . running")).first.click()
     stopped = page.get_by_text("Cancelled. Nothing was stored.")
     expect(stopped.first).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Try again").first.click()
-    expect(page.get_by_role("button", name=re.compile("^Cancel"))).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name=re.compile("^Cancel")).click()
+    again = page.get_by_role("button", name=re.compile("^Cancel")).first
+    expect(again).to_be_visible(timeout=60_000)
+    again.click()
 
 
 def test_library_opens_a_result_in_its_page(app: Served, context: BrowserContext) -> None:
