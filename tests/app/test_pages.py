@@ -60,7 +60,8 @@ def test_explain_compare_and_score(page: Open) -> None:
     app = explained(page, "The capital of France is")
     assert not app.exception
     assert not app.error
-    settle(app, lambda a: len(a.get("plotly_chart")) == 2)  # scoreboard and curves
+    settle(app, lambda a: len(a.dataframe) == 1 and len(a.dataframe[0].value) == 4)
+    assert len(app.get("plotly_chart")) == 2  # scoreboard and curves
     board = app.dataframe[0].value
     assert list(board["method"]) == [
         "Contribution Weights", "Attention, mean", "Leave one out", "random",
