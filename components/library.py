@@ -146,10 +146,9 @@ def _go() -> None:
     if found is None:
         return
     comparison = comparison_of(found.source().request)
-    st.switch_page(
-        f"pages/{comparison.family}.py",
-        query_params={PARAMETER: engine().put_comparison(comparison)},
-    )
+    key = engine().put_comparison(comparison)
+    st.session_state[f"shown.{comparison.family}"] = key
+    st.switch_page(f"pages/{comparison.family}.py", query_params={PARAMETER: key})
 
 
 def _pin(entries: Sequence[Entry], pinned: bool) -> None:
