@@ -228,8 +228,22 @@ class Engine:
             job.state = "running"
             return job
 
+    def _yields(self, job: Job) -> bool:
+        """Whether a running score should make way: what people wait for goes first."""
+        if job.priority < _PRIORITY["score"]:
+            return False
+        with self._change:
+            return any(priority < job.priority for priority, _, _ in self._queue)
+
     def _finish(self, job: Job) -> None:
         with self._change:
+            if job.state == "queued" and self._closed:
+                job.end("cancelled")
+            elif job.state == "queued":  # it made way
+                heapq.heappush(self._queue, (job.priority, next(self._order), job))
+                self._number()
+                self._change.notify_all()
+                return
             if self._live.get(job.key) is job:  # else another has taken its place
                 del self._live[job.key]
             self._remember(job)
@@ -247,7 +261,7 @@ class Engine:
     def _open_lanes(self) -> None:
         if not self._lanes:
             self._lanes = [
-                Lane(self.settings, device, self._take, self._finish)
+                Lane(self.settings, device, self._take, self._finish, self._yields)
                 for device in devices(self.settings.device)
             ]
 

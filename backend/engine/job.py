@@ -36,6 +36,8 @@ class Job:
         self.state: State = "queued"
         self.done, self.total, self.what = 0.0, 0.0, ""
         self.error, self.fault = "", False
+        self.yielding = False
+        """Asked to make way for a job that goes first; it goes back into the queue."""
         self.cached = False
         self.stopping: float | None = None
         """When it was asked to stop (monotonic); nobody joins it any more."""
@@ -86,6 +88,11 @@ class Job:
         """Ask for the end of a running job."""
         if self.stopping is None:
             self.stopping = time.monotonic()
+
+    def back(self) -> None:
+        """It made way for another and waits again; what it had done is lost."""
+        self.state, self.stopping, self.yielding = "queued", None, False
+        self.done, self.total, self.what = 0.0, 0.0, ""
 
     def start(self) -> None:
         """The worker has taken it."""

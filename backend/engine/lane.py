@@ -35,7 +35,8 @@ class Lane:
 
     Args:
         take: blocks until there is a job; None when the engine closes.
-        finished: called with each job that has ended.
+        finished: called with each job that has ended, or made way and waits again.
+        yields: whether a running job should make way for one that waits.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Lane:
         device: str,
         take: Callable[[], Job | None],
         finished: Callable[[Job], None],
+        yields: Callable[[Job], bool],
     ) -> None:
         self.settings, self.device = settings, device
-        self._take, self._finished = take, finished
+        self._take, self._finished, self._yields = take, finished, yields
         self._process: WorkerProcess | None = None
         self._job: Job | None = None
         self._closing = False
@@ -89,7 +91,9 @@ class Lane:
         deadline = time.monotonic() + self.settings.job_deadline_s
         process, told, taken, again = self._send(job), False, False, True
         while not job.finished:
-            if job.stopping is not None and not told:
+            if job.stopping is None and self._yields(job):
+                job.yielding = True
+            if (job.stopping is not None or job.yielding) and not told:
                 process.say(do="cancel", id=job.id)
                 told = True
             try:
@@ -104,6 +108,9 @@ class Lane:
                     process, told, again = self._send(job), False, False
             elif answer.get("id") == job.id:
                 taken = True
+                if job.yielding and job.stopping is None and answer.get("end") == "cancelled":
+                    job.back()
+                    return
                 _apply(job, answer)
             if not job.finished:
                 self._look_at_the_clock(job, deadline)

@@ -11,14 +11,14 @@ whole forward pass without a key-value cache, so no later answer token sees a st
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
 from backend.tokens.explanation import TokenExplanation
-from backend.tokens.objective import Objective
+from backend.tokens.objective import Objective, Operator
 from backend.tokens.sequence import Level
 
 LEVEL: Any = Field(
@@ -32,11 +32,12 @@ LEVEL: Any = Field(
 class LeaveOneOutParameters(Frozen):
     """How and what is removed."""
 
-    operator: Literal["neutral", "delete"] = Field(
+    operator: Operator = Field(
         "neutral",
         title="Operator",
         description="`neutral` puts the model's padding or end token in the place; `delete` takes "
-        "the token out, and what follows moves up.",
+        "the token out, and what follows moves up; `key_masking` leaves it in its place and hides "
+        "it from later tokens.",
     )
     level: Level = LEVEL
 

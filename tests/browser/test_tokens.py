@@ -141,6 +141,8 @@ def test_library_opens_a_result_in_its_page(app: Served, context: BrowserContext
     page.get_by_role("button", name="Explain", exact=True).click()
     panels(page)
     page.get_by_role("link", name="Home").click()
+    expect(page.get_by_role("heading", name="Latest results")).to_be_visible(timeout=60_000)
+    expect(page.locator(".strip")).to_have_count(0, timeout=60_000)
     page.get_by_role("button", name=re.compile("Leave one out")).first.click()
     expect(page).to_have_url(re.compile(r"/tokens\?c=[0-9a-f]{64}"))
     expect(page.locator(".strip")).to_have_count(2, timeout=120_000)

@@ -85,6 +85,9 @@ class Score(Noise):
 
     def explain(self, model, input, target, parameters, run):
         self.note(parameters)
+        for step in range(parameters.steps):
+            run.progress(step, parameters.steps, "dawdling")
+            time.sleep(parameters.pause)
         total = float(run.subject.arrays["scores"].sum())
         return FakeExplanation(arrays={}, values={"sum": total})
 

@@ -13,6 +13,7 @@ from backend.tokens.attn_lrp import SERVED, AttnLRP
 from backend.tokens.models import DecoderModel
 from tests.backend.tokens.ablate import PROMPT, target
 from tests.backend.tokens.passage import explain
+from tests.backend.tokens.test_contract import state
 from tests.fake import FakeRun
 from tests.tiny import ARCHITECTURES, FURTHER, tokenizer, untouched
 
@@ -166,6 +167,23 @@ def test_another_thread_has_plain_gradients_meanwhile(tiny):
         thread.start()
         thread.join()
     torch.testing.assert_close(found[0], plain, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_nothing_stays_on_the_model_even_where_it_fails_inside(tiny, architecture):
+    model = tiny(architecture)
+    before = state(model)
+
+    def fail():
+        gradient(model)
+        assert state(model) != before
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"), lrp.rules(model):
+        fail()
+    assert state(model) == before
+    attn_lrp(model)
+    assert state(model) == before
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

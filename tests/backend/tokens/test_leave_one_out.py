@@ -8,9 +8,10 @@ from pydantic import ValidationError
 
 from backend.errors import InputError
 from backend.tokens.explanation import Prompt
+from backend.tokens.key_masking import KeyMasking
 from backend.tokens.leave_one_out import LeaveOneOut, LeaveOneOutParameters
 from backend.tokens.sequence import unit_scores
-from tests.backend.tokens.ablate import PROMPT, logprobs, target
+from tests.backend.tokens.ablate import PROMPT, additive_mask, logprobs, target
 from tests.backend.tokens.passage import explain
 from tests.fake import FakeRun
 from tests.tiny import ARCHITECTURES, untouched
@@ -39,6 +40,25 @@ def test_equals_one_removal_at_a_time(tiny, architecture, operator):
     assert found.values["value"] == pytest.approx(float(full.sum()), abs=1e-4)
     assert np.isnan(found.arrays["scores"][explained[0] :]).all()
     assert np.isnan(found.arrays["by_answer"][:, explained[0] :]).all()
+
+
+@pytest.mark.parametrize("level", ["token", "word"])
+@pytest.mark.parametrize("architecture", ["llama", "gpt2"])
+def test_hiding_is_a_way_to_leave_out(tiny, architecture, level):
+    """By hand, with the mask written out, and bit for bit what key masking gives."""
+    model, hf = tiny(architecture), untouched(architecture)
+    found = leave_one_out(model, operator="key_masking", level=level, span=(0, 1, 3))
+    sequence, explained = found.sequence, found.explained
+    units = tuple(u for u in sequence.units(level) if u.start < explained[0])
+    full = logprobs(hf, sequence.ids, explained).sum()
+    for unit, score in zip(units, unit_scores(found.arrays["scores"], units), strict=True):
+        mask = additive_mask(len(sequence.ids), range(unit.start, unit.stop))
+        hidden = logprobs(hf, sequence.ids, explained, mask).sum()
+        assert score == pytest.approx(float(full - hidden), abs=1e-4)
+    about = target(model, span=(0, 1, 3))
+    other = explain(model, KeyMasking, prompt=PROMPT, target=about, level=level)
+    np.testing.assert_array_equal(found.arrays["by_answer"], other.arrays["by_answer"])
+    assert found.values == other.values
 
 
 def captum_scores(hf, model, **options):
@@ -126,7 +146,7 @@ def test_counts_a_pass_for_each_removal(tiny):
     assert run.reports[-1][0] == run.reports[-1][1] == found.explained[0] + 1
 
 
-@pytest.mark.parametrize("bad", [{"operator": "key_masking"}, {"level": "page"}, {"k": 1}])
+@pytest.mark.parametrize("bad", [{"operator": "zero"}, {"level": "page"}, {"k": 1}])
 def test_unknown_choices_are_refused(bad):
     with pytest.raises(ValidationError):
         LeaveOneOutParameters(**bad)
