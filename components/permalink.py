@@ -14,7 +14,7 @@ PARAMETER = "c"
 
 
 def show(comparison: Comparison) -> None:
-    """Make a page show this comparison; to be called from a widget's callback."""
+    """Make a page show this comparison."""
     key = engine().put_comparison(comparison)
     st.session_state[f"shown.{comparison.family}"] = key
     st.session_state[f"seeded.{comparison.family}"] = key

@@ -58,15 +58,17 @@ if ready:
         choices=choices,
         seed=seed_number,
     )
-st.button(
+# Not a callback: its arguments would be those of the last run, without what was typed just now.
+pressed = st.button(
     "Explain",
     type="primary",
     icon=":material/play_arrow:",
     disabled=not ready,
     help=None if ready else "Choose a model, an input and at least one explainer.",
-    on_click=permalink.show,
-    args=(wanted,) if ready else (),
 )
+if pressed and ready:
+    permalink.show(wanted)
+    opened = wanted
 
 if opened is None:
     step(4, "Results")
