@@ -14,6 +14,10 @@ from backend.catalogue import find
 from backend.explanation import Explanation
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_FOLDER = (
+    "The model is a folder of the machine that computed this: allow it with VITRINE_MODEL_FOLDERS, "
+    "or write its path after --model."
+)
 _STYLE = """
 :root { color-scheme: light dark; --ink: #17212b; --muted: #566573; --line: #d5dce3;
   --paper: #fff; --soft: #f4f6f8; }
@@ -91,6 +95,8 @@ def card(
         "<h2>Reproduce</h2>",
         f"<pre>{_text(command)}</pre>",
     ]
+    if source.request.model.source == "folder":
+        parts.append(f"<p>{_text(_FOLDER)}</p>")
     if attachment is not None:
         parts.append(f"<p>Save this as <code>{_text(attachment.name)}</code> first:</p>")
         parts.append(f"<pre>{_text(attachment.content)}</pre>")

@@ -14,10 +14,12 @@ from pydantic import ValidationError
 from backend.catalogue import catalogue
 from backend.commands import doctor, explain, score, work
 from backend.commands.explain import Renderer
-from backend.errors import InputError, VitrineError
+from backend.errors import InputError, VitrineError, shown
 from backend.settings import Settings, settings
 
 DONE, FAULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+LONGEST_LINE = 2000
+"""Characters of a complaint."""
 
 log = logging.getLogger("vitrine")
 
@@ -26,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(_say(f"{self.prog}: {message} (see {self.prog} --help)", WRONG_USE))
 
 
 def main(argv: list[str], renderer: Renderer) -> int:
@@ -150,5 +152,5 @@ def _print(given: argparse.Namespace, found: dict[str, Any], table: str) -> None
 
 
 def _say(text: str, status: int) -> int:
-    sys.stderr.write(" ".join(text.split()) + "\n")
+    sys.stderr.write(shown(" ".join(text.split()), LONGEST_LINE) + "\n")
     return status

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+LONGEST_SHOWN = 60
+"""Characters."""
+
+
+def shown(text: str, most: int = LONGEST_SHOWN) -> str:
+    """Text of somebody's file or flag as a message may hold it: short, and printable anywhere."""
+    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)
+
 
 class VitrineError(Exception):
     """Base of the errors whose text is written for the person who caused them."""

@@ -26,7 +26,11 @@ class Settings(BaseSettings):
     store_max_gb: float = Field(
         10.0, gt=0, description="Size above which the least recently used results go (GB)."
     )
-    device: str = Field("auto", description="`auto`, `cpu`, `cuda:0`, ...: where workers compute.")
+    device: str = Field(
+        "auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d{1,3})?)$",
+        description="`auto`, `cpu`, `cuda:0`, ...: where workers compute.",
+    )
     threads: int = Field(
         0, ge=0, description="CPU threads of a worker; 0 takes all cores the process may use."
     )

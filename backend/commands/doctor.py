@@ -20,7 +20,7 @@ from backend.settings import Settings
 LIBRARIES = ("streamlit", "plotly", "torch", "transformers", "captum", "shap", "networkx")
 # In a process of its own: the command line itself loads no torch.
 _ASK = (
-    "import json, torch; print(json.dumps({'cuda': torch.cuda.is_available(), "
+    "import json, torch; print(json.dumps({'cuda': torch.cuda.device_count(), "
     "'threads': torch.get_num_threads()}))"
 )
 
@@ -39,10 +39,18 @@ def run(settings: Settings, figures: Mapping[str, str]) -> dict[str, Any]:
         except importlib.metadata.PackageNotFoundError:
             problems.append(f"{name} is not installed: pip install -r requirements.txt")
     problems += sorted({hint for hint in figures.values() if hint})
+    wanted, torch = devices(settings.device), _torch(problems)
+    if torch:
+        problems += [
+            f"{name} is not there: torch finds {torch['cuda']} CUDA devices. Set VITRINE_DEVICE "
+            "to another one, or install a torch built for it."
+            for name in wanted
+            if name.startswith("cuda") and int(name[5:] or 0) >= torch["cuda"]
+        ]
     return {
         "versions": versions,
-        "devices": devices(settings.device),
-        "torch": _torch(problems),
+        "devices": wanted,
+        "torch": torch,
         "store": _store(settings, problems),
         "figures": {name: not hint for name, hint in figures.items()},
         "models": _models(problems),

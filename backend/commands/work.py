@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import JsonValue, ValidationError
 from backend.catalogue import catalogue
 from backend.engine.engine import Engine
 from backend.engine.job import Job
-from backend.errors import InputError, ModelNotReady, VitrineError
+from backend.errors import InputError, ModelNotReady, VitrineError, shown
 from backend.explainer import Family
 from backend.explanation import Choice, Explanation, ModelRef, Precision, Request
 from backend.settings import Settings
@@ -80,10 +81,17 @@ def model(given: str | None, precision: Precision, family: Family) -> ModelRef:
             return ModelRef(source="folder", name=given[7:], precision=precision)
         if (Path(given) / "config.json").is_file():
             return ModelRef(source="folder", name=Path(given).resolve().name, precision=precision)
+        if os.sep in given:
+            raise InputError(
+                f"No config.json is in the folder '{shown(given)}'.",
+                "--model",
+                "Name one with config.json, tokenizer and safetensors files; a model of the hub "
+                "is written hub:org/name.",
+            )
         return ModelRef(name=given, precision=precision)
     except ValidationError as error:
         raise InputError(
-            f"'{given}' is not a model reference.",
+            f"'{shown(given)}' is not a model reference.",
             "--model",
             "Use a bundled model's id, hub:org/name, folder:NAME or a folder's path.",
         ) from error
@@ -102,7 +110,7 @@ def choices(names: str | None, settings: Sequence[str], family: Family) -> tuple
     for name in wanted:
         if name not in known:
             raise InputError(
-                f"There is no explainer '{name}'.", "--explainer", f"Use {', '.join(known)}."
+                f"There is no explainer '{shown(name)}'.", "--explainer", f"Use {', '.join(known)}."
             )
     values: dict[str, dict[str, JsonValue]] = {name: {} for name in dict.fromkeys(wanted)}
     for setting in settings:
@@ -118,10 +126,10 @@ def _set(
     having = [e for e in values if name in fields[e] and (not dot or e == only)]
     if not equals or not having:
         listed = "; ".join(f"{e}: {', '.join(sorted(f)) or 'none'}" for e, f in fields.items())
-        raise InputError(f"'{setting}' sets nothing.", "--set", f"Parameters are {listed}.")
+        raise InputError(f"'{shown(setting)}' sets nothing.", "--set", f"Parameters are {listed}.")
     try:
         value = json.loads(right)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = right
     for explainer in having:
         values[explainer][name] = value

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from backend.errors import InputError
+from backend.errors import InputError, shown
 from backend.settings import Settings
 from backend.tokens import inputs
 from backend.tokens.examples import EXAMPLES, example
 from backend.tokens.explanation import Message, Prompt, Target
+
+MOST_DIGITS = 6
+"""Digits of a position in an answer."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -103,11 +106,12 @@ def check_span(span: tuple[int, ...] | None, answer: int) -> None:
 
 def _from_file(given: argparse.Namespace, settings: Settings) -> Prompt:
     try:
-        data = given.input.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"The file cannot be read ({error.strerror}).", str(given.input)
-        ) from error
+        with given.input.open("rb") as file:
+            # One byte past the limit is enough to refuse it: /dev/zero has no end.
+            data = file.read(int(settings.max_upload_mb * 1e6) + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"The file cannot be read ({reason}).", str(given.input)) from error
     name: str = given.input.name
     found = inputs.read(name, data, settings, given.column)
     if not 1 <= given.row <= len(found):
@@ -131,6 +135,8 @@ def _span(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     if bounds := re.fullmatch(r"(\d+):(\d+)", text):
+        if max(map(len, bounds.groups())) > MOST_DIGITS:
+            raise InputError(f"'{shown(text)}' ends past any answer.", "--span", "Ask for less.")
         span = tuple(range(int(bounds[1]), int(bounds[2])))
         if span:
             return span
@@ -139,6 +145,6 @@ def _span(text: str | None) -> tuple[int, ...] | None:
 
 
 def _numbers(text: str, flag: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\d+(,\d+)*", text):
-        raise InputError(f"'{text}' is not a list of numbers.", flag, "Write them as 0,1,2.")
+    if not re.fullmatch(r"\d{1,12}(,\d{1,12})*", text):
+        raise InputError(f"'{shown(text)}' is not a list of numbers.", flag, "Write them as 0,1,2.")
     return tuple(map(int, text.split(",")))

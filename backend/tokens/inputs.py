@@ -11,13 +11,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backend.errors import InputError
+from backend.errors import InputError, shown
 from backend.settings import Settings
 from backend.tokens.explanation import Message, Prompt
 
@@ -27,6 +27,8 @@ LONGEST_PROMPT = 1_000_000
 """Characters; the token limit is checked later, by the model's tokenizer."""
 LONGEST_HEADER = 10_000
 """Characters in which the delimiter is looked for."""
+MOST_NAMED = 8
+"""Columns a message names."""
 _QUOTED = re.compile(r'"[^"]*"')
 _MAGIC = {
     b"PK\x03\x04": "a zip archive",
@@ -71,8 +73,7 @@ def read(
     """
     if len(data) > settings.max_upload_mb * 1e6:
         raise InputError(
-            f"The file has {len(data) / 1e6:.1f} MB; at most {settings.max_upload_mb:g} MB are "
-            "read (VITRINE_MAX_UPLOAD_MB).",
+            f"The file has more than {settings.max_upload_mb:g} MB (VITRINE_MAX_UPLOAD_MB).",
             where=name,
             todo="Split it, or bring fewer prompts.",
         )
@@ -87,7 +88,7 @@ def read(
         found = _from_table(name, text, column)
     else:
         raise InputError(
-            f"Files ending in '{ending}' are not read.", name, f"Use {', '.join(ENDINGS)}."
+            f"Files ending in '{shown(ending)}' are not read.", name, f"Use {', '.join(ENDINGS)}."
         )
     prompts: list[Prompt] = []
     for where, prompt in found:
@@ -155,13 +156,13 @@ def _decoded(name: str, data: bytes) -> str:
         raise InputError("The file is empty.", name, "Bring one with a prompt in it.")
     for magic, kind in _MAGIC.items():
         if data.startswith(magic):
-            raise InputError(f"This is {kind}, not text.", name, _TODO_TEXT)
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+            raise InputError(f"This is {kind}, not text: nothing in it was run.", name, _TODO_TEXT)
+    codec = "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "UTF-8"
     try:
-        text = data.decode("utf-16" if wide else "utf-8-sig")
+        text = data.decode("utf-8-sig" if codec == "UTF-8" else codec)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"The text is not UTF-8 (byte {error.start:,}).", name, _TODO_TEXT
+            f"The text is not {codec} (byte {error.start:,}).", name, _TODO_TEXT
         ) from error
     if "\x00" in text:
         raise InputError("This is not a text file.", name, _TODO_TEXT)
@@ -191,9 +192,11 @@ def _from_table(name: str, text: str, column: str | None) -> Iterator[tuple[str,
     wanted = column if column is not None else _likely(header)
     if wanted is None or wanted not in header:
         raise InputError(
-            "Which column holds the prompts?" if wanted is None else f"No column '{wanted}'.",
+            "Which column holds the prompts?"
+            if wanted is None
+            else f"No column '{shown(wanted)}'.",
             name,
-            f"Choose one of: {', '.join(header)}.",
+            f"Choose one of: {_named(header)}.",
         )
     place = header.index(wanted)
     for number, row in enumerate(rows, start=2):
@@ -202,6 +205,11 @@ def _from_table(name: str, text: str, column: str | None) -> Iterator[tuple[str,
             if place >= len(row):
                 raise InputError(f"The row has no column '{wanted}'.", where, "Complete the row.")
             yield where, Prompt.of(row[place])
+
+
+def _named(header: Sequence[str]) -> str:
+    more = f" and {len(header) - MOST_NAMED:,} more" if len(header) > MOST_NAMED else ""
+    return ", ".join(shown(name) for name in header[:MOST_NAMED]) + more
 
 
 def _likely(header: list[str]) -> str | None:
@@ -217,9 +225,14 @@ def _rows(name: str, text: str) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
-        raise InputError(
-            f"The table is broken ({error}).", f"{name}, line {reader.line_num}", "Mend its quotes."
-        ) from error
+        where = f"{name}, line {reader.line_num}"
+        if "field limit" in str(error):
+            raise InputError(
+                f"A cell has more than {csv.field_size_limit():,} characters.",
+                where,
+                "Shorten it, or bring it as .json or .txt; a missing quote also does this.",
+            ) from error
+        raise InputError(f"The table is broken ({error}).", where, "Mend its quotes.") from error
 
 
 def _parsed(where: str, text: str) -> Any:
@@ -267,12 +280,14 @@ def _span(mark: str | list[int], text: str, where: str) -> tuple[int, int]:
     if isinstance(mark, str):
         start = text.find(mark)
         if not mark or start < 0:
-            raise InputError(f"gold: '{mark}' is not in the last user message.", where, "Mend it.")
+            raise InputError(
+                f"gold: '{shown(mark)}' is not in the last user message.", where, "Mend it."
+            )
         return start, start + len(mark)
     if len(mark) != 2 or not 0 <= mark[0] < mark[1] <= len(text):
         raise InputError(
-            f"gold: {mark} is not a [start, end] inside the last user message, which has "
-            f"{len(text)} characters.",
+            f"gold: {shown(str(mark))} is not a [start, end] inside the last user message, "
+            f"which has {len(text)} characters.",
             where,
             "Mend it.",
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,15 @@ WRONG = [
     ("explain tokens --text x --span 3:3 --out OUT", "'3:3' holds no token."),
     ("explain tokens --text x --span 2,1 --out OUT", "--span: Value error, span must be"),
     ("explain tokens --text x --span a --out OUT", "--span: 'a' is not a list"),
+    (f"explain tokens --text x --span 0:1{'0' * 5000} --out OUT", "past any answer"),
+    ("explain tokens --text x --span 0:10000000 --out OUT", "past any answer"),
+    (f"explain tokens --text x --target-ids {'1' * 5000} --out OUT", "is not a list"),
+    (f"explain tokens --text x --set sign={'[' * 9999} --out OUT", "sign: Input should be"),
+    ("explain tokens --input endless.txt --out OUT", "more than 10 MB"),
+    ("explain tokens --input \0.txt --out OUT", "cannot be read (embedded null byte)"),
+    ("explain tokens --text x --model ./no-such --out OUT", "No config.json is in the folder"),
+    ("explain tokens --text x --what\u2028now --out OUT", "unrecognized arguments: --what now"),
+    ("explain tokens --text x --explainer \x1b[31m --out OUT", "no explainer '\\x1b[31m'"),
     ("explain tokens --text x --seed -1 --out OUT", "whole number from 0"),
     ("explain tokens --text x --system y --out OUT", "Add --chat."),
     ("explain tokens --text x --figure gif --out OUT", "No figure format 'gif'."),
@@ -79,14 +90,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
+@pytest.mark.parametrize(("line", "said"), WRONG, ids=[ascii(line[:60]) for line, _ in WRONG])
 def test_wrong_use_is_one_line_and_status_2(
     line: str, said: str, drawn: Drawn, model: Path, tmp_path, monkeypatch, capfd
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.json").write_text('["a", "b"]')
     Path("p.csv").write_text("a,b\n1,2\n")
-    words = [re.sub("^OUT$", "out", word) for word in line.split()]
+    Path("endless.txt").symlink_to("/dev/zero")
+    words = [re.sub("^OUT$", "out", word) for word in line.split(" ") if word]
     if words[2:] and "--model" not in words:
         words += ["--model", str(model)]
     if words[2:] and "--explainer" not in words:
@@ -95,7 +107,8 @@ def test_wrong_use_is_one_line_and_status_2(
     out, err = capfd.readouterr()
     assert said in err
     assert out == ""
-    assert err.count("\n") == 1
+    assert len(err.splitlines()) == 1
+    assert err[:-1].isprintable()
 
 
 def explain(model: Path, out: Path, *more: str) -> list[str]:
@@ -189,10 +202,48 @@ def test_list_and_doctor(drawn: Drawn, capfd) -> None:
     assert found["torch"]["threads"] >= 1
 
 
+def test_doctor_names_a_device_that_is_not_there(drawn: Drawn, monkeypatch, capfd) -> None:
+    monkeypatch.setenv("VITRINE_DEVICE", "cuda:99")
+    assert main(["doctor", "--json"], drawn) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["devices"] == ["cuda:99"]
+    assert [said for said in found["problems"] if said.startswith("cuda:99 is not there")]
+
+
 def test_fault_of_ours_is_status_1(drawn: Drawn, model: Path, tmp_path, capfd, monkeypatch) -> None:
     monkeypatch.setattr(drawn, "picture", lambda *_: 1 / 0)
     assert main(explain(model, tmp_path), drawn) == 1
     assert capfd.readouterr().err.splitlines()[-1].endswith("own: ZeroDivisionError.")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--text", "it's <b>$HOME</b>"],
+        ["--text", "Hello", "--chat", "--system", "Be </pre> short."],
+    ],
+    ids=["text", "file"],
+)
+def test_command_of_a_card_gives_the_same_key(
+    more: list[str], drawn: Drawn, model: Path, tmp_path, monkeypatch, capfd
+) -> None:
+    """Run as the card says, beside its prompt.json, where the operator allows the folder."""
+    words = ["explain", "tokens", "--explainer", "attention_mean", "--json", "--out", "first"]
+    more = [*more, "--max-new-tokens", "3", "--set", "reading=last", "--seed", "5"]
+    monkeypatch.chdir(tmp_path)
+    assert main([*words, *more, "--model", str(model), "--span", "0:1"], drawn) == 0
+    [first] = json.loads(capfd.readouterr().out)["results"]
+    card = Path(first["path"], "card.html").read_text(encoding="utf-8")
+    assert "allow it with VITRINE_MODEL_FOLDERS" in card
+    shown = re.search(r"<pre>(python -m backend .*?)</pre>", card, re.DOTALL)
+    assert shown is not None
+    command = shlex.split(html.unescape(shown[1]))
+    monkeypatch.setenv("VITRINE_MODEL_FOLDERS", str(model))
+    settings.cache_clear()
+    monkeypatch.chdir(first["path"])
+    assert main([*command[3:], "--json"], drawn) == 0
+    [again] = json.loads(capfd.readouterr().out)["results"]
+    assert (again["key"], again["cached"]) == (first["key"], True)
 
 
 @pytest.mark.parametrize("command", ["doctor", "explain tokens --text x --out out"])

@@ -65,7 +65,7 @@ def test_mixed_case_ending_and_windows_line_ends() -> None:
         ("a.txt", b" \n ", "empty"),
         ("a.txt", b"\xff\xfa\x00", "not UTF-8"),
         ("a.txt", b"a\x00b", "not a text file"),
-        ("a.pkl", b"\x80\x04}\x94.", "pickle"),
+        ("a.pkl", b"\x80\x04}\x94.", "pickle, not text: nothing in it was run"),
         ("a.json", b"PK\x03\x04....", "zip"),
         ("a.docx", b"words", "'.docx' are not read"),
         ("a.json", b'{"prompt": }', "line 1, column 12"),
@@ -85,7 +85,8 @@ def test_mixed_case_ending_and_windows_line_ends() -> None:
         ("a.csv", b'prompt,b\n"open,2\n', "quotes"),
         ("a.csv", b"id,prompt\n1\n", "row 2"),
         ("a.json", json.dumps(["x"] * 6).encode(), "more than 5"),
-        ("a.txt", b"x" * 200_000, "0.2 MB"),
+        ("a.txt", b"x" * 200_001, "more than 0.1 MB"),
+        ("a.txt", b"\xff\xfe\x00\xd8", "not UTF-16 (byte 2)"),
     ],
 )
 def test_faults_say_what_and_what_to_do(name: str, data: bytes, said: str) -> None:
@@ -94,6 +95,35 @@ def test_faults_say_what_and_what_to_do(name: str, data: bytes, said: str) -> No
     assert said in str(caught.value)
     assert caught.value.todo
     assert caught.value.where.startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps({"prompt": "a", "gold": ["\ud800"]})),
+        ("a.json", json.dumps({"prompt": "a", "gold": ["z" * 90_000]})),
+        ("a.json", json.dumps({"prompt": "a", "gold": [[7] * 30_000]})),
+        ("a.csv", ",".join(f"column {i}" for i in range(8_000)) + "\n1\n"),
+        ("a.csv", "x" * 90_000 + ",b\n1,2\n"),
+        ("a.csv", "a\x1b[31m,b\n1,2\n"),
+        ("a" * 500 + "\x1b.csv", "a,b\n1,2\n"),
+        ("a." + "b" * 90_000, "x"),
+    ],
+    ids=range(8),
+)
+def test_message_stays_short_and_printable(name: str, content: str) -> None:
+    """What is told of a file's content can be written in any encoding and to any terminal."""
+    with pytest.raises(InputError) as caught:
+        inputs.read(name, content.encode(), OPTIONS)
+    said = f"{caught.value.what} {caught.value.todo}"
+    assert said.isprintable()
+    assert len(said) < 600
+
+
+def test_cell_longer_than_a_table_may_hold_says_so() -> None:
+    data = b"prompt\n" + b"x" * 140_000 + b"\n"
+    with pytest.raises(InputError, match=r"line 2: A cell has more than 131,072 characters"):
+        inputs.read("a.csv", data, Settings())
 
 
 def test_missing_column_lists_the_columns() -> None:
