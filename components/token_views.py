@@ -12,7 +12,7 @@ from backend.catalogue import find
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.sequence import Level
 from components.compare import Item, pick
-from components.figures import attention, labels, lens, palette, tokens
+from components.figures import attention, labels, palette, tokens, views
 from components.plain import plain
 from components.session import theme_name
 from components.token_strip import token_strip
@@ -87,8 +87,7 @@ def stored(found: TokenExplanation, key: str) -> None:
     explainer = find(source.request)
     item = Item(request=source.request, explainer=explainer, job="", explanation=found)
     if explainer.role == "view":
-        figure = lens.lens(found, theme=theme_name())
-        st.plotly_chart(figure, theme=None, key=f"stored.{key}", alt=item.title)
+        view(found, f"stored.{key}")
     else:
         strip(item, "token", None, key)
     for note in (*found.notes, *source.warnings):
@@ -227,11 +226,8 @@ def saw(continuation: TokenExplanation) -> None:
     )
 
 
-def lens_view(compared: Sequence[Item]) -> None:
-    """The logit lens, where it is among the explainers."""
-    for item in compared:
-        if item.request.explainer == "logit_lens" and item.explanation is not None:
-            found = cast(TokenExplanation, item.explanation)
-            st.plotly_chart(
-                lens.lens(found, theme=theme_name()), theme=None, key="lens", alt="Logit lens"
-            )
+def view(found: TokenExplanation, key: str) -> None:
+    """The plots of a view, one below the other, each with how to read it."""
+    for number, plot in enumerate(views.plots(found, theme_name())):
+        st.plotly_chart(plot.figure, theme=None, key=f"{key}.{number}", alt=plot.title)
+        st.caption(plot.how_to_read)

@@ -140,7 +140,7 @@ limits = dict(
 def draw(item: compare.Item) -> None:
     """One panel's explanation."""
     if item.explainer.role == "view":
-        token_views.lens_view([item])
+        token_views.view(item.explanation, f"view.{item.request.explainer}")
     else:
         shared = limits[item.request.explainer] if scale == token_views.SHARED else None
         token_views.strip(item, level, shared)

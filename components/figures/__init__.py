@@ -14,10 +14,10 @@ def figure(explanation: Explanation, theme: str = "light", title: str = "") -> g
     Raises:
         TypeError: no figure is known for this kind of explanation.
     """
-    from components.figures import lens, tokens
+    from components.figures import tokens, views
 
     if not isinstance(explanation, TokenExplanation):
         raise TypeError(f"there is no figure of a {type(explanation).__name__}")
-    if explanation.values.get("view") == "logit_lens":
-        return lens.lens(explanation, theme)
+    if explanation.values.get("view") in views.PLOTS:
+        return views.plots(explanation, theme)[0].figure
     return tokens.strip(explanation, theme=theme, title=title)
