@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-
-import plotly.graph_objects as go
 
 from backend.tokens.explanation import TokenExplanation
 from components.figures import lens
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Plot:
-    """One figure of a view, and the sentence that says how to read it."""
-
-    title: str
-    figure: go.Figure
-    how_to_read: str
+from components.figures.plot import Plot
 
 
 Plots = Callable[[TokenExplanation, str], tuple[Plot, ...]]
