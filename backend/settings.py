@@ -47,6 +47,12 @@ class Settings(BaseSettings):
         gt=0,
         description="Memory for models a worker keeps loaded; least recently used go first.",
     )
+    pass_memory_gb: float = Field(
+        2.0,
+        ge=0,
+        description="Memory a loaded model may use for forward passes it remembers, so that "
+        "another span of the same answer needs none.",
+    )
     worker_memory_gb: float | None = Field(
         None, gt=0, description="Address-space limit of a CPU worker (GB); unset means none."
     )

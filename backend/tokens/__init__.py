@@ -18,7 +18,9 @@ from backend.tokens.continuation import Continuation
 from backend.tokens.contribution_weights import ContributionWeights
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
+from backend.tokens.flashtrace import FlashTrace
 from backend.tokens.gradient_x_input import GradientXInput
+from backend.tokens.ifr import InformationFlowRoutes
 from backend.tokens.integrated_gradients import IntegratedGradients
 from backend.tokens.key_masking import KeyMasking
 from backend.tokens.leave_one_out import LeaveOneOut
@@ -45,6 +47,8 @@ FAMILY = Family(
     summary="Which tokens of a prompt a language model's answer rests on.",
     explainers=(
         ContributionWeights,
+        FlashTrace,
+        InformationFlowRoutes,
         AttentionMean,
         AttentionLast,
         AttentionRollout,

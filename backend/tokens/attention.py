@@ -1,9 +1,9 @@
 """The attention function through which a forward pass is watched and intervened on.
 
 transformers lets a model's attention be a registered function. `vitrine` is sdpa unless the call
-it belongs to has an `Intervention`: hidden keys, scaled gradients, or a `Rows` that receives
-attention rows and values. The intervention travels in a `ContextVar`, so two threads that share a
-model never see each other's.
+it belongs to has an `Intervention`: hidden keys, scaled gradients, or receivers of attention rows
+and of the queries, keys and values they are made of. The intervention travels in a `ContextVar`,
+so two threads that share a model never see each other's.
 
 A registered function without a registered mask function runs non-causally: both are registered.
 """
@@ -46,11 +46,25 @@ class Rows:
     receive: Callable[[nn.Module, Tensor, Tensor], None]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Heads:
+    """What one layer's attention is made of, as `attention` is given it."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    scaling: float
+    softcap: float | None
+
+
 @dataclasses.dataclass(frozen=True)
 class Intervention:
     """What one forward pass changes or hands out."""
 
     rows: Rows | None = None
+    heads: Callable[[nn.Module, Heads], None] | None = None
+    """Called once a layer, before its attention is computed."""
     masked: Tensor | None = None
     """[B, N] bool: keys no later query may attend to (the key's own query still does)."""
     scales: tuple[float, float, float] | None = None
@@ -118,6 +132,8 @@ def attention(
             scale_gradient(x, s) for x, s in zip((query, key, value), now.scales, strict=True)
         )
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    if now.heads is not None:
+        now.heads(module, Heads(query, key, value, attention_mask, scaling, softcap))
     if now.rows is not None and now.rows.queries is None:
         A = probabilities(query, key, attention_mask, scaling, softcap)
         now.rows.receive(module, A[0], _repeat(value, query.shape[1])[0].float())

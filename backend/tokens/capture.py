@@ -73,7 +73,9 @@ def capture(
     Returns:
         [N, d]: the residual leaving the last block, before the final norm.
     """
-    picked = None if queries is None else torch.tensor(list(queries), device=model.device)
+    picked = None
+    if queries is not None:
+        picked = torch.tensor(list(queries), dtype=torch.long, device=model.device)
     listener = _Listener(model, each, picked, run)
     with (
         torch.no_grad(),

@@ -24,6 +24,7 @@ from backend.tokens.explanation import Prompt
 from backend.tokens.folders import convert, implementation, neutral_id
 from backend.tokens.sequence import Sequence as Tokens
 from backend.tokens.shorten import OFFER
+from backend.tokens.states import Kept
 
 __all__ = ["DecoderModel", "convert", "load", "neutral_id"]
 
@@ -59,6 +60,8 @@ class DecoderModel:
         self.blocks = blocks.find(hf, probe)
         self.final_norm = blocks.final_norm(hf)
         verify.verify(self, probe[0].tolist())
+        self.kept = Kept(int(settings().pass_memory_gb * 1e9))
+        """Passes remembered by `backend.tokens.states`."""
 
     @property
     def limit(self) -> int:

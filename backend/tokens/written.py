@@ -26,7 +26,7 @@ def vectors(parts: LayerParts) -> Tensor:
     """f [N, H, d] float32, with the dimension part of the gain."""
     weight = parts.weight
     if parts.gain is not None:
-        weight = weight * _dimension_gain(parts.gain)
+        weight = weight * dimension_gain(parts.gain)
     return torch.matmul(parts.values, weight).transpose(0, 1).contiguous()
 
 
@@ -35,12 +35,12 @@ def query_gain(parts: LayerParts) -> Tensor:
     rows = parts.queries
     if parts.gain is None:
         return torch.ones(len(rows), device=rows.device)
-    shape = _dimension_gain(parts.gain)
+    shape = dimension_gain(parts.gain)
     along: Tensor = parts.gain[rows].float() @ shape
     return along
 
 
-def _dimension_gain(gain: Tensor) -> Tensor:
+def dimension_gain(gain: Tensor) -> Tensor:
     """[d] unit vector along which every row of a gain [N, d] lies.
 
     Raises:

@@ -1,0 +1,215 @@
+"""Information flow routes: what a span of positions takes from each earlier token, layer by layer.
+
+Ferrando & Voita, "Information Flow Routes: Automatically Interpreting Language Models at Scale",
+EMNLP 2024, arXiv 2403.00824; over a span: Pan et al., "Towards Long-Horizon Interpretability:
+Efficient and Faithful Multi-Token Attribution for Reasoning LLMs", ICML 2026, arXiv 2602.01914.
+
+A part z of a whole y is as important as the L1 distance to y that it closes:
+prox(z, y) = max(0, ||y||_1 - ||y - z||_1). For positions S with weights w, in each layer:
+
+1. Y = Σ_i w_i m_i the residual stream after attention, R = Σ_i w_i x_i the one before it.
+2. a[h,j] = Σ_i w_i A[h,i,j]; what key j gives through head h is a[h,j] f_{j,h}, since
+   f_{j,h} = V[j,h] W_O[h] does not depend on the query: N H vectors, however long the span.
+3. A token's share is Σ_h prox(a[h,j] f_{j,h}, Y), the residual's prox(R, Y), over their sum.
+
+Scaling w changes no share. Summing before the prox is not the mean of the positions' own routes:
+`of_each` gives those, at |S| times the cost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from backend.explainer import Run
+from backend.tokens.states import LayerState, each_layer
+
+if TYPE_CHECKING:
+    from backend.tokens.models import DecoderModel
+
+TINY = 1e-12
+ROWS = 128
+"""Attention rows made at once."""
+BLOCK_ELEMENTS = 2**21
+"""Numbers a block of written vectors may hold: it stays in the processor's cache."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Routes:
+    """Where a span's residual stream came from (L layers, H heads, N tokens), float32.
+
+    In each layer the tokens' shares and the residual's sum to 1, and so do the heads' and the
+    residual's. `feed_forward` [L] compares the MLP's output with the stream it is added to.
+    `attention` [N]: the span's mean attention over layers and heads.
+    """
+
+    tokens: np.ndarray
+    heads: np.ndarray
+    residual: np.ndarray
+    feed_forward: np.ndarray
+    attention: np.ndarray
+
+
+def of_span(
+    model: DecoderModel,
+    ids: Sequence[int],
+    positions: Sequence[int],
+    run: Run,
+    *,
+    weights: np.ndarray | None = None,
+    threshold: float = 0.0,
+) -> Routes:
+    """The routes into a span.
+
+    Args:
+        positions: S, ascending.
+        weights: [S], non-negative, not all zero; None weighs all alike.
+        threshold: a prox below it counts as nothing.
+    """
+    w = np.ones(len(positions)) if weights is None else np.asarray(weights, dtype=np.float64)
+    used = np.flatnonzero(w)
+    at = torch.tensor([positions[i] for i in used], device=model.device)
+    share = torch.tensor(w[used] / w.sum(), dtype=torch.float32, device=model.device)
+    found = _empty(model, len(ids))
+
+    def take(layer: LayerState) -> None:
+        _span_layer(layer, at, share, threshold, found)
+
+    each_layer(model, ids, take, run)
+    return dataclasses.replace(found, attention=found.attention / model.layers)
+
+
+def _empty(model: DecoderModel, length: int) -> Routes:
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=np.float32)
+
+    L = model.layers
+    return Routes(zeros(L, length), zeros(L, model.heads), zeros(L), zeros(L), zeros(length))
+
+
+def _span_layer(
+    layer: LayerState, at: Tensor, weights: Tensor, threshold: float, found: Routes
+) -> None:
+    whole, before = weights @ layer.middle[at].float(), weights @ layer.before[at].float()
+    attention = _attention(layer, at, weights)
+    gained = attention
+    if layer.query_gain is not None:
+        gained = _attention(layer, at, weights * layer.query_gain[at])
+    prox = torch.cat(
+        [
+            _clipped(whole.abs().sum() - _distances(v, a, w, whole), threshold)
+            for v, a, w in _blocks(layer, gained)
+        ],
+        dim=1,
+    )
+    resid = _clipped(whole.abs().sum() - (whole - before).abs().sum(), 0.0)
+    total = prox.sum() + resid + TINY
+    keys, i = prox.shape[1], layer.index
+    found.tokens[i, :keys] = (prox.sum(dim=0) / total).cpu().numpy()
+    found.heads[i] = (prox.sum(dim=1) / total).cpu().numpy()
+    found.residual[i] = float(resid / total)
+    found.feed_forward[i] = _feed_forward(layer, at, weights)
+    found.attention[:keys] += attention.mean(dim=0).cpu().numpy()
+
+
+def _attention(layer: LayerState, at: Tensor, weights: Tensor) -> Tensor:
+    """Σ_i w_i A[h,i,j], [H, keys]; the keys end with the last position."""
+    keys = int(at[-1]) + 1
+    total = torch.zeros(layer.heads.query.shape[1], keys, device=at.device)
+    for rows, w in zip(at.split(ROWS), weights.split(ROWS), strict=True):
+        seen = int(rows[-1]) + 1
+        total[:, :seen] += torch.einsum("q,hqn->hn", w, layer.rows(rows, seen))
+    return total
+
+
+def _blocks(layer: LayerState, attention: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Slices of keys: values [H, c, e], their attention [H, c], the projection [H, e, d]."""
+    weight = layer.weight()
+    H, keys = attention.shape
+    values = layer.values(keys)
+    size = max(1, BLOCK_ELEMENTS // (H * weight.shape[2]))
+    for start in range(0, keys, size):
+        part = values[:, start : start + size].repeat_interleave(H // len(values), dim=0)
+        yield part, attention[:, start : start + size], weight
+
+
+def _distances(values: Tensor, attention: Tensor, weight: Tensor, whole: Tensor) -> Tensor:
+    """||y - a f||_1, [H, c]."""
+    away = torch.baddbmm(whole, values * attention[..., None], weight, beta=-1)
+    distances: Tensor = torch.linalg.vector_norm(away, ord=1, dim=-1)
+    return distances
+
+
+def _clipped(prox: Tensor, threshold: float) -> Tensor:
+    prox = prox.clamp_(min=0)
+    return prox.masked_fill_(prox < threshold, 0.0) if threshold > 0 else prox
+
+
+def _feed_forward(layer: LayerState, at: Tensor, weights: Tensor) -> float:
+    """The MLP's share of the stream it is added to."""
+    middle, after = weights @ layer.middle[at].float(), weights @ layer.after[at].float()
+    size = after.abs().sum()
+    mlp = (size - middle.abs().sum()).clamp(min=0)  # after - (after - middle) = middle
+    stream = (size - (after - middle).abs().sum()).clamp(min=0)
+    return float(mlp / (mlp + stream + TINY))
+
+
+def of_each(
+    model: DecoderModel,
+    ids: Sequence[int],
+    positions: Sequence[int],
+    run: Run,
+    *,
+    threshold: float = 0.0,
+) -> Routes:
+    """The mean of the routes into each position alone: exact, at |S| times the cost of a span.
+
+    Args:
+        positions: S, ascending.
+        threshold: a prox below it counts as nothing.
+    """
+    at = torch.tensor(list(positions), device=model.device)
+    found = _empty(model, len(ids))
+
+    def take(layer: LayerState) -> None:
+        for rows in at.split(ROWS):
+            run.progress(layer.index * len(at) + int((at < rows[0]).sum()), total, "positions")
+            _position_rows(layer, rows, threshold, found)
+
+    total = model.layers * len(at)
+    each_layer(model, ids, take, run)
+    means = {f.name: getattr(found, f.name) / len(at) for f in dataclasses.fields(found)}
+    means["attention"] /= model.layers
+    return Routes(**means)
+
+
+def _position_rows(layer: LayerState, rows: Tensor, threshold: float, found: Routes) -> None:
+    """Add the routes of some positions, one by one, in one layer."""
+    seen, i = int(rows[-1]) + 1, layer.index
+    attention = layer.rows(rows, seen)
+    gain = None if layer.query_gain is None else layer.query_gain[rows]
+    whole = layer.middle[rows].float()
+    size = whole.abs().sum(dim=-1)
+    away = (whole - layer.before[rows].float()).abs().sum(dim=-1)
+    resid = _clipped(size - away, 0.0)
+    for row in range(len(rows)):
+        keys = int(rows[row]) + 1
+        a = attention[:, row, :keys]
+        gained = a if gain is None else a * gain[row]
+        parts = [
+            _clipped(size[row] - _distances(v, part, w, whole[row]), threshold)
+            for v, part, w in _blocks(layer, gained)
+        ]
+        prox = torch.cat(parts, dim=1)
+        total = prox.sum() + resid[row] + TINY
+        found.tokens[i, :keys] += (prox.sum(dim=0) / total).cpu().numpy()
+        found.heads[i] += (prox.sum(dim=1) / total).cpu().numpy()
+        found.residual[i] += float(resid[row] / total)
+        at = rows[row : row + 1]
+        found.feed_forward[i] += _feed_forward(layer, at, torch.ones(1, device=at.device))
+        found.attention[:keys] += a.mean(dim=0).cpu().numpy()
