@@ -73,7 +73,7 @@ def follow(
         raw = np.nan_to_num(aggregate(span, w).astype(np.float64), posinf=0.0, neginf=0.0)
         total = raw * kept
         if hop == 0:
-            dropped = float(1.0 - total.sum() / (raw.sum() + TINY))
+            dropped = float(raw[~kept].sum() / (raw.sum() + TINY))
         totals[hop], shown[hop] = total, rate * total * observed
         w = total[at]
         rate *= float(w.sum() / (total.sum() + TINY))

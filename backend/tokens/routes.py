@@ -73,7 +73,7 @@ def of_span(
     """
     w = np.ones(len(positions)) if weights is None else np.asarray(weights, dtype=np.float64)
     used = np.flatnonzero(w)
-    at = torch.tensor([positions[i] for i in used], device=model.device)
+    at = torch.tensor([positions[int(i)] for i in used], device=model.device)
     share = torch.tensor(w[used] / w.sum(), dtype=torch.float32, device=model.device)
     found = _empty(model, len(ids))
 
@@ -100,13 +100,7 @@ def _span_layer(
     gained = attention
     if layer.query_gain is not None:
         gained = _attention(layer, at, weights * layer.query_gain[at])
-    prox = torch.cat(
-        [
-            _clipped(whole.abs().sum() - _distances(v, a, w, whole), threshold)
-            for v, a, w in _blocks(layer, gained)
-        ],
-        dim=1,
-    )
+    prox = _prox(layer, gained, whole, threshold)
     resid = _clipped(whole.abs().sum() - (whole - before).abs().sum(), 0.0)
     total = prox.sum() + resid + TINY
     keys, i = prox.shape[1], layer.index
@@ -121,7 +115,7 @@ def _attention(layer: LayerState, at: Tensor, weights: Tensor) -> Tensor:
     """Σ_i w_i A[h,i,j], [H, keys]; the keys end with the last position."""
     keys = int(at[-1]) + 1
     total = torch.zeros(layer.heads.query.shape[1], keys, device=at.device)
-    for rows, w in zip(at.split(ROWS), weights.split(ROWS), strict=True):
+    for rows, w in zip(torch.split(at, ROWS), torch.split(weights, ROWS), strict=True):
         seen = int(rows[-1]) + 1
         total[:, :seen] += torch.einsum("q,hqn->hn", w, layer.rows(rows, seen))
     return total
@@ -136,6 +130,14 @@ def _blocks(layer: LayerState, attention: Tensor) -> Iterator[tuple[Tensor, Tens
     for start in range(0, keys, size):
         part = values[:, start : start + size].repeat_interleave(H // len(values), dim=0)
         yield part, attention[:, start : start + size], weight
+
+
+def _prox(layer: LayerState, attention: Tensor, whole: Tensor, threshold: float) -> Tensor:
+    """prox(a f, y) of every head and key, [H, keys]."""
+    size = whole.abs().sum()
+    parts = [size - _distances(v, a, w, whole) for v, a, w in _blocks(layer, attention)]
+    # A key that is not attended to gives nothing: rounding must not give it a share.
+    return _clipped(torch.cat(parts, dim=1).masked_fill_(attention == 0, 0.0), threshold)
 
 
 def _distances(values: Tensor, attention: Tensor, weight: Tensor, whole: Tensor) -> Tensor:
@@ -177,7 +179,7 @@ def of_each(
     found = _empty(model, len(ids))
 
     def take(layer: LayerState) -> None:
-        for rows in at.split(ROWS):
+        for rows in torch.split(at, ROWS):
             run.progress(layer.index * len(at) + int((at < rows[0]).sum()), total, "positions")
             _position_rows(layer, rows, threshold, found)
 
@@ -200,12 +202,7 @@ def _position_rows(layer: LayerState, rows: Tensor, threshold: float, found: Rou
     for row in range(len(rows)):
         keys = int(rows[row]) + 1
         a = attention[:, row, :keys]
-        gained = a if gain is None else a * gain[row]
-        parts = [
-            _clipped(size[row] - _distances(v, part, w, whole[row]), threshold)
-            for v, part, w in _blocks(layer, gained)
-        ]
-        prox = torch.cat(parts, dim=1)
+        prox = _prox(layer, a if gain is None else a * gain[row], whole[row], threshold)
         total = prox.sum() + resid[row] + TINY
         found.tokens[i, :keys] += (prox.sum(dim=0) / total).cpu().numpy()
         found.heads[i] += (prox.sum(dim=1) / total).cpu().numpy()

@@ -134,7 +134,10 @@ def _run(
         given.append(heads)
 
     def finish(parts: LayerParts) -> None:
-        shape = None if parts.gain is None else dimension_gain(parts.gain)
+        gain = shape = None
+        if parts.gain is not None:
+            shape = dimension_gain(parts.gain)
+            gain = parts.gain.float() @ shape
         each(
             LayerState(
                 index=parts.index,
@@ -143,7 +146,7 @@ def _run(
                 before=parts.before,
                 middle=parts.middle,
                 after=parts.after,
-                query_gain=None if parts.gain is None else parts.gain.float() @ shape,
+                query_gain=gain,
                 dimension_gain=shape,
             )
         )
