@@ -28,6 +28,7 @@ format: $(DEV)
 bench: $(INSTALLED)
 	$(BIN)/python -m bench.contribution_weights
 	$(BIN)/python -m bench.faithfulness
+	$(BIN)/python -m bench.products
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)

@@ -5,8 +5,10 @@
 - `span_peak_over_forward_2048`: peak resident memory of explaining 8 answer tokens after 2,040,
   over that of the pass, each above the loaded model and each in a process of its own; the median.
 
-The plain pass is `model(input_ids)` of transformers with its default (sdpa) attention, all logits
-included. Run with: python -m bench.contribution_weights [--json] [--repeats N] [--threads N]
+The plain pass is `model(input_ids)` of transformers alone, with its default (sdpa) attention and
+all logits; the explanation has Vitrine's faster matrix products (`bench.products`).
+
+Run with: python -m bench.contribution_weights [--json] [--repeats N] [--threads N]
 """
 
 from __future__ import annotations
@@ -55,7 +57,22 @@ def load() -> DecoderModel:
     return models.load(fetch(ref, FAMILY, settings(), lambda *_: None), ref, "cpu")
 
 
-def works(model: DecoderModel, length: int, answer: int) -> dict[str, Callable[[], Any]]:
+def plain_model() -> Any:
+    """The same weights as transformers alone loads and runs them."""
+    from transformers import AutoModelForCausalLM
+
+    from backend.explanation import ModelRef
+    from backend.models import fetch
+    from backend.settings import settings
+    from backend.tokens import FAMILY
+
+    folder = fetch(ModelRef(name=PRESET), FAMILY, settings(), lambda *_: None)
+    return AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).float().eval()
+
+
+def works(
+    model: DecoderModel, reference: Any, length: int, answer: int
+) -> dict[str, Callable[[], Any]]:
     """The plain pass and the explanation of one text of `length` tokens with its answer."""
     import torch
 
@@ -72,7 +89,7 @@ def works(model: DecoderModel, length: int, answer: int) -> dict[str, Callable[[
 
     def plain() -> None:
         with torch.no_grad():
-            model.hf(torch.tensor([ids]))
+            reference(torch.tensor([ids]))
 
     def explain(keep: str) -> None:
         chosen = method.Parameters.model_validate({"matrices": keep})
@@ -93,7 +110,7 @@ def timings(repeats: int) -> tuple[list[float], list[float], list[float]]:
     from backend.tokens import flow
 
     model = load()
-    work = works(model, SHORT, 1)
+    work = works(model, plain_model(), SHORT, 1)
     spent: list[float] = []
     each = flow.Flow.each
 
@@ -114,9 +131,10 @@ def timings(repeats: int) -> tuple[list[float], list[float], list[float]]:
 def peak(what: str) -> int:
     """Bytes by which the peak of resident memory rises above the loaded model."""
     model = load()
-    work = works(model, LONG, SPAN)[what]
+    reference = plain_model() if what == "pass" else None
+    work = works(model, reference, LONG, SPAN)[what]
     # Libraries allocate work space once, at the first call: it is no cost of this one.
-    works(model, 64, 1)[what]()
+    works(model, reference, 64, 1)[what]()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     before = _status("VmRSS")
     work()

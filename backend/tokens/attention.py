@@ -22,6 +22,8 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from backend.tokens.products import against
+
 if TYPE_CHECKING:
     from backend.tokens.models import DecoderModel
 
@@ -179,12 +181,15 @@ def probabilities(
     K, N = key.shape[1], key.shape[2]
     # The query heads of one key/value head are rows of one product: keys are never repeated.
     grouped = (query * scaling).reshape(B, K, (H // K) * Q, e)
-    scores = (grouped @ key.transpose(2, 3)).reshape(B, H, Q, N).float()
+    scores = against(grouped.flatten(0, 1), key.flatten(0, 1)).reshape(B, H, Q, N).float()
     if softcap is not None:
         scores = torch.tanh(scores / softcap) * softcap
     if mask is None:
         at = torch.arange(Q, device=query.device) if positions is None else positions
-        scores = scores.masked_fill_(torch.arange(N, device=query.device) > at[:, None], -torch.inf)
+        # Columns up to the first query are seen by all; asking a GPU for it would make it wait.
+        seen = int(at.min()) + 1 if at.device.type == "cpu" and len(at) else 0
+        later = torch.arange(seen, N, device=query.device) > at[:, None]
+        scores[..., seen:].masked_fill_(later, -torch.inf)
     else:
         rows = mask[..., :N] if positions is None else mask[:, :, positions, :N]
         forbidden = ~rows if rows.dtype == torch.bool else None

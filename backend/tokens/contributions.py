@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
+from backend.tokens.products import against
+
 if TYPE_CHECKING:
     from backend.tokens.capture import LayerParts
 
@@ -136,7 +138,7 @@ def contributions(
     per_head = reference.norm.dim() == 2
     for start, stop, keys in causal_blocks(parts.queries):
         weights = parts.attention[:, start:stop, :keys]
-        block = torch.bmm(reference.pulled[:, start:stop], parts.values[:, :keys].mT)
+        block = against(reference.pulled[:, start:stop], parts.values[:, :keys])
         block = torch.mul(block, weights, out=block if out is None else out[:, start:stop, :keys])
         if absolute:
             sizes = _sizes(block, reference, slice(start, stop))

@@ -22,11 +22,15 @@ from backend.tokens import blocks, encode, verify
 from backend.tokens.attention import Intervention, intervening
 from backend.tokens.explanation import Prompt
 from backend.tokens.folders import convert, implementation, neutral_id
+from backend.tokens.products import quicken
 from backend.tokens.sequence import Sequence as Tokens
 from backend.tokens.shorten import OFFER
 from backend.tokens.states import Kept
 
 __all__ = ["DecoderModel", "convert", "load", "neutral_id"]
+
+ENCODED = 8
+"""Prompts with answers whose tokens an adapter remembers: every explainer asks for the same."""
 
 
 class DecoderModel:
@@ -56,10 +60,12 @@ class DecoderModel:
         self.vocabulary: int = hf.get_input_embeddings().weight.shape[0]
         self.context: int = text.max_position_embeddings
         self.neutral_id = neutral_id(tokenizer, self.vocabulary)
+        quicken(hf)
         probe = torch.arange(1, 5, device=hf.device)[None] % self.vocabulary
         self.blocks = blocks.find(hf, probe)
         self.final_norm = blocks.final_norm(hf)
         verify.verify(self, probe[0].tolist())
+        self._encoded: dict[tuple[Any, ...], Tokens] = {}
         self.kept = Kept(int(settings().pass_memory_gb * 1e9))
         """Passes remembered by `backend.tokens.states`."""
 
@@ -77,7 +83,13 @@ class DecoderModel:
             InputError: the prompt is empty or too long, the answer is empty or not in the
                 vocabulary, or a chat is asked of a model without a chat template.
         """
-        tokens = encode.encode(self.tokenizer, prompt, answer_ids, answer_text, self.vocabulary)
+        key = (prompt.messages, prompt.chat, prompt.gold, tuple(answer_ids), answer_text)
+        tokens = self._encoded.get(key)
+        if tokens is None:
+            tokens = encode.encode(self.tokenizer, prompt, answer_ids, answer_text, self.vocabulary)
+            self._encoded[key] = tokens
+            while len(self._encoded) > ENCODED:
+                self._encoded.pop(next(iter(self._encoded)))
         if len(tokens) > self.limit:
             bound = "the model's context" if self.limit == self.context else "VITRINE_MAX_TOKENS"
             keep = self.limit - max(1, len(tokens.answer))

@@ -19,7 +19,7 @@ Scaling w changes no share. Summing before the prox is not the mean of the posit
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from backend.explainer import Run
+from backend.tokens.products import affine
 from backend.tokens.states import LayerState, each_layer
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 TINY = 1e-12
 ROWS = 128
 """Attention rows made at once."""
-BLOCK_ELEMENTS = 2**21
+BLOCK_ELEMENTS = 2**20
 """Numbers a block of written vectors may hold: it stays in the processor's cache."""
 
 
@@ -95,20 +96,28 @@ def _empty(model: DecoderModel, length: int) -> Routes:
 def _span_layer(
     layer: LayerState, at: Tensor, weights: Tensor, threshold: float, found: Routes
 ) -> None:
-    whole, before = weights @ layer.middle[at].float(), weights @ layer.before[at].float()
+    seen = int(at[-1]) + 1
+    every = torch.zeros(seen, device=at.device).index_put_((at,), weights)
+    whole, before, after = (
+        every @ x[:seen].float() for x in (layer.middle, layer.before, layer.after)
+    )
     attention = _attention(layer, at, weights)
     gained = attention
     if layer.query_gain is not None:
         gained = _attention(layer, at, weights * layer.query_gain[at])
-    prox = _prox(layer, gained, whole, threshold)
-    resid = _clipped(whole.abs().sum() - (whole - before).abs().sum(), 0.0)
+    prox = _Written(layer, seen, threshold).prox(gained, whole)
+    resid = _clipped(_size(whole) - _size(whole - before), 0.0)
     total = prox.sum() + resid + TINY
-    keys, i = prox.shape[1], layer.index
-    found.tokens[i, :keys] = (prox.sum(dim=0) / total).cpu().numpy()
+    i = layer.index
+    found.tokens[i, :seen] = (prox.sum(dim=0) / total).cpu().numpy()
     found.heads[i] = (prox.sum(dim=1) / total).cpu().numpy()
     found.residual[i] = float(resid / total)
-    found.feed_forward[i] = _feed_forward(layer, at, weights)
-    found.attention[:keys] += attention.mean(dim=0).cpu().numpy()
+    found.feed_forward[i] = _feed_forward(whole, after)
+    found.attention[:seen] += attention.mean(dim=0).cpu().numpy()
+
+
+def _size(x: Tensor) -> Tensor:
+    return x.abs().sum(dim=-1)
 
 
 def _attention(layer: LayerState, at: Tensor, weights: Tensor) -> Tensor:
@@ -117,34 +126,38 @@ def _attention(layer: LayerState, at: Tensor, weights: Tensor) -> Tensor:
     total = torch.zeros(layer.heads.query.shape[1], keys, device=at.device)
     for rows, w in zip(torch.split(at, ROWS), torch.split(weights, ROWS), strict=True):
         seen = int(rows[-1]) + 1
-        total[:, :seen] += torch.einsum("q,hqn->hn", w, layer.rows(rows, seen))
+        total[:, :seen] += torch.einsum("q,hqn->hn", w, layer.rows(rows))
     return total
 
 
-def _blocks(layer: LayerState, attention: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Slices of keys: values [H, c, e], their attention [H, c], the projection [H, e, d]."""
-    weight = layer.weight()
-    H, keys = attention.shape
-    values = layer.values(keys)
-    size = max(1, BLOCK_ELEMENTS // (H * weight.shape[2]))
-    for start in range(0, keys, size):
-        part = values[:, start : start + size].repeat_interleave(H // len(values), dim=0)
-        yield part, attention[:, start : start + size], weight
+class _Written:
+    """The vectors f_{j,h} of one layer's keys, ready to be compared with a whole."""
 
+    def __init__(self, layer: LayerState, keys: int, threshold: float) -> None:
+        self.weight = layer.weight().mT.contiguous()
+        """[H, d, e]"""
+        self.values = layer.values(keys)
+        self.threshold = threshold
 
-def _prox(layer: LayerState, attention: Tensor, whole: Tensor, threshold: float) -> Tensor:
-    """prox(a f, y) of every head and key, [H, keys]."""
-    size = whole.abs().sum()
-    parts = [size - _distances(v, a, w, whole) for v, a, w in _blocks(layer, attention)]
-    # A key that is not attended to gives nothing: rounding must not give it a share.
-    return _clipped(torch.cat(parts, dim=1).masked_fill_(attention == 0, 0.0), threshold)
+    def prox(self, attention: Tensor, whole: Tensor) -> Tensor:
+        """prox(a f, y), [H, keys].
 
-
-def _distances(values: Tensor, attention: Tensor, weight: Tensor, whole: Tensor) -> Tensor:
-    """||y - a f||_1, [H, c]."""
-    away = torch.baddbmm(whole, values * attention[..., None], weight, beta=-1)
-    distances: Tensor = torch.linalg.vector_norm(away, ord=1, dim=-1)
-    return distances
+        Args:
+            attention: [H, keys], at most the keys this was made for.
+            whole: [d].
+        """
+        heads, keys = attention.shape
+        shared = heads // len(self.values)
+        away = torch.empty_like(attention)
+        size = max(1, BLOCK_ELEMENTS // len(whole))
+        for head in range(heads):
+            for start in range(0, keys, size):
+                at = slice(start, min(start + size, keys))
+                part = self.values[head // shared, at] * attention[head, at, None]
+                away[head, at] = _size(affine(part, self.weight[head], -whole))
+        # A key that is not attended to gives nothing: rounding must not give it a share.
+        prox = (_size(whole) - away).masked_fill_(attention == 0, 0.0)
+        return _clipped(prox, self.threshold)
 
 
 def _clipped(prox: Tensor, threshold: float) -> Tensor:
@@ -152,12 +165,10 @@ def _clipped(prox: Tensor, threshold: float) -> Tensor:
     return prox.masked_fill_(prox < threshold, 0.0) if threshold > 0 else prox
 
 
-def _feed_forward(layer: LayerState, at: Tensor, weights: Tensor) -> float:
-    """The MLP's share of the stream it is added to."""
-    middle, after = weights @ layer.middle[at].float(), weights @ layer.after[at].float()
-    size = after.abs().sum()
-    mlp = (size - middle.abs().sum()).clamp(min=0)  # after - (after - middle) = middle
-    stream = (size - (after - middle).abs().sum()).clamp(min=0)
+def _feed_forward(middle: Tensor, after: Tensor) -> float:
+    """The MLP's share of the stream it is added to: after = middle + mlp."""
+    mlp = (_size(after) - _size(middle)).clamp(min=0)
+    stream = (_size(after) - _size(after - middle)).clamp(min=0)
     return float(mlp / (mlp + stream + TINY))
 
 
@@ -192,21 +203,18 @@ def of_each(
 
 def _position_rows(layer: LayerState, rows: Tensor, threshold: float, found: Routes) -> None:
     """Add the routes of some positions, one by one, in one layer."""
-    seen, i = int(rows[-1]) + 1, layer.index
-    attention = layer.rows(rows, seen)
+    i, attention = layer.index, layer.rows(rows)
     gain = None if layer.query_gain is None else layer.query_gain[rows]
-    whole = layer.middle[rows].float()
-    size = whole.abs().sum(dim=-1)
-    away = (whole - layer.before[rows].float()).abs().sum(dim=-1)
-    resid = _clipped(size - away, 0.0)
+    whole, before, after = (x[rows].float() for x in (layer.middle, layer.before, layer.after))
+    resid = _clipped(_size(whole) - _size(whole - before), 0.0)
+    written = _Written(layer, attention.shape[2], threshold)
     for row in range(len(rows)):
         keys = int(rows[row]) + 1
         a = attention[:, row, :keys]
-        prox = _prox(layer, a if gain is None else a * gain[row], whole[row], threshold)
+        prox = written.prox(a if gain is None else a * gain[row], whole[row])
         total = prox.sum() + resid[row] + TINY
         found.tokens[i, :keys] += (prox.sum(dim=0) / total).cpu().numpy()
         found.heads[i] += (prox.sum(dim=1) / total).cpu().numpy()
         found.residual[i] += float(resid[row] / total)
-        at = rows[row : row + 1]
-        found.feed_forward[i] += _feed_forward(layer, at, torch.ones(1, device=at.device))
+        found.feed_forward[i] += _feed_forward(whole[row], after[row])
         found.attention[:keys] += a.mean(dim=0).cpu().numpy()

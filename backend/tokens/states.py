@@ -46,16 +46,18 @@ class LayerState:
         weight, _ = projection(self.projection, self.heads.query.shape[1])
         return weight if self.dimension_gain is None else weight * self.dimension_gain
 
-    def rows(self, positions: Tensor, keys: int) -> Tensor:
-        """Attention of these queries to the first `keys` tokens, [H, Q, keys] float32.
+    def rows(self, positions: Tensor) -> Tensor:
+        """Attention of these queries, [H, Q, keys] float32; the keys end with the last query.
 
         Args:
-            positions: [Q] query positions, all below `keys`.
+            positions: [Q] query positions, ascending.
         """
-        h = self.heads
-        return probabilities(
-            h.query[:, :, positions], h.key[:, :, :keys], h.mask, h.scaling, h.softcap, positions
-        )[0]
+        h, first, keys = self.heads, int(positions[0]), int(positions[-1]) + 1
+        together = keys - first == len(positions)
+        query = h.query[:, :, first:keys] if together else h.query[:, :, positions]
+        key = h.key[:, :, :keys]
+        # Remembering the rows gains nothing: reading them takes as long as making them.
+        return probabilities(query, key, h.mask, h.scaling, h.softcap, positions)[0]
 
     def values(self, keys: int) -> Tensor:
         """[K, keys, e] float32, one per key/value head."""
@@ -87,9 +89,11 @@ class Kept:
 
     def make_room(self, wanted: int) -> bool:
         """Forget passes until one of `wanted` bytes fits; False where it never will."""
+        if wanted > self.budget:
+            return False
         while self.passes and self.size() + wanted > self.budget:
             self.passes.popitem(last=False)
-        return wanted <= self.budget
+        return True
 
     def size(self) -> int:
         """Bytes."""
@@ -104,25 +108,26 @@ def each_layer(
     From memory where the model remembers this pass; else it runs, and is remembered if it fits
     `VITRINE_PASS_MEMORY_GB`. Too long a pass is streamed: nothing of it is kept.
     """
-    key = tuple(ids)
-    known = model.kept.get(key)
+    key, kept = tuple(ids), model.kept
+    known = kept.get(key)
     if known is not None:
         for layer in known:
             work(layer)
             run.progress(layer.index + 1, len(known), "layers, remembered")
         return
-    layers: list[LayerState] = []
+    layers, fits = list[LayerState](), False
 
     def receive(layer: LayerState) -> None:
+        nonlocal fits
         if layer.index == 0:
-            model.kept.make_room(layer.nbytes * model.layers)
-        if layer.nbytes * model.layers <= model.kept.budget:
+            fits = kept.make_room(layer.nbytes * model.layers)
+        if fits:
             layers.append(layer)
         work(layer)
 
     _run(model, key, receive, run)
-    if layers:
-        model.kept.passes[key] = layers
+    if fits:
+        kept.passes[key] = layers
 
 
 def _run(

@@ -36,7 +36,7 @@ def test_rows_and_values_are_those_of_a_capture(architecture, model):
     found = model(architecture)
     for layer, parts in zip(layers_of(found), parts_of(found, IDS), strict=True):
         at = torch.tensor([2, 7, 11])
-        rows = layer.rows(at, 12)
+        rows = layer.rows(at)
         torch.testing.assert_close(rows, parts.attention[:, at, :12], atol=1e-6, rtol=1e-5)
         values = layer.values(len(IDS)).repeat_interleave(
             found.heads // found.kv_heads if architecture not in ("gpt2", "gpt_neox") else 1, dim=0
@@ -94,3 +94,4 @@ def test_a_cancelled_pass_is_not_remembered(model):
     with pytest.raises(Cancelled):
         layers_of(found, run=FakeRun(cancel_after=1))
     assert not found.kept.passes
+    assert found.kept.size() == 0
