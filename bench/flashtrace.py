@@ -92,7 +92,7 @@ def works(
             tracer = flashtrace.FlashTrace(plain, model.tokenizer)
             found[method] = tracer.trace(prompt=PROMPT, target=text, method=method).scores
 
-    chosen = {"variant": "package", "reasoning": "none"}
+    chosen: dict[str, Any] = {"variant": "package", "reasoning": "none"}
     return {
         "ours": lambda: ours(FlashTrace, **chosen),
         "ours, remembered": lambda: ours(FlashTrace, remembered=True, **chosen),

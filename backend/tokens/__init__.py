@@ -15,6 +15,7 @@ from backend.tokens.attention_norm import AttentionNorm
 from backend.tokens.attention_rollout import AttentionRollout
 from backend.tokens.attn_lrp import AttnLRP
 from backend.tokens.continuation import Continuation
+from backend.tokens.contributed import Contributed
 from backend.tokens.contribution_weights import ContributionWeights
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
@@ -62,7 +63,7 @@ FAMILY = Family(
         ShapPartition,
         LogitLens,
     ),
-    steps=(Continuation, Shorten, Faithfulness),
+    steps=(Continuation, Shorten, Contributed, Faithfulness),
     presets=(
         Preset(
             id="smollm2-135m-instruct",

@@ -20,7 +20,7 @@ def usable(*tensors: Tensor) -> bool:
     """Whether oneDNN can multiply these."""
     return (
         _LINEAR is not None
-        and torch.backends.mkldnn.is_available()
+        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         and all(t.device.type == "cpu" and t.dtype == torch.float32 for t in tensors)
         and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
     )

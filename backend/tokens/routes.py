@@ -218,3 +218,43 @@ def _position_rows(layer: LayerState, rows: Tensor, threshold: float, found: Rou
         found.residual[i] += float(resid[row] / total)
         found.feed_forward[i] += _feed_forward(whole[row], after[row])
         found.attention[:keys] += a.mean(dim=0).cpu().numpy()
+
+
+def of_source(
+    model: DecoderModel, ids: Sequence[int], source: Sequence[int], run: Run
+) -> np.ndarray:
+    """What later positions took from a source, [N] float64: the way back.
+
+    The share of ||m_i||_1 that all the source's vectors together close, prox(Σ_j Σ_h a f, m_i) /
+    ||m_i||_1, mean over layers; 0 at and before the source's first token.
+
+    Args:
+        source: positions, ascending.
+    """
+    total = np.zeros(len(ids))
+    start = source[0] + 1
+
+    def take(layer: LayerState) -> None:
+        at = torch.tensor(list(source), device=layer.middle.device)
+        weight = layer.weight()
+        values = layer.values(source[-1] + 1)[:, at]
+        values = values.repeat_interleave(len(weight) // len(values), dim=0)
+        for rows in torch.split(torch.arange(start, len(ids), device=at.device), ROWS):
+            attention = _seen(layer.rows(rows), at)
+            written = torch.einsum("hqs,hse,hed->qd", attention, values, weight)
+            if layer.query_gain is not None:
+                written = written * layer.query_gain[rows, None]
+            whole = layer.middle[rows].float()
+            prox = _clipped(_size(whole) - _size(whole - written), 0.0)
+            share = prox / (_size(whole) + TINY)
+            total[int(rows[0]) : int(rows[-1]) + 1] += share.double().cpu().numpy()
+
+    each_layer(model, ids, take, run)
+    return total / model.layers
+
+
+def _seen(attention: Tensor, at: Tensor) -> Tensor:
+    """Attention [H, Q, keys] to some keys, [H, Q, S]; those past its last key are not seen."""
+    inside = int((at < attention.shape[2]).sum())
+    picked = attention[:, :, at[:inside]]
+    return torch.nn.functional.pad(picked, (0, len(at) - inside))
