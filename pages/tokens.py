@@ -6,7 +6,18 @@ from backend.catalogue import catalogue
 from backend.explanation import Comparison
 from backend.tokens import plan
 from backend.tokens.shorten import OFFER
-from components import choose, compare, export, jobs, judge, permalink, prompt, shorter, token_views
+from components import (
+    choose,
+    compare,
+    export,
+    jobs,
+    judge,
+    permalink,
+    prompt,
+    reading,
+    shorter,
+    token_views,
+)
 from components.frame import inside, step
 from components.plain import plain
 from components.session import engine, explanation
@@ -148,8 +159,16 @@ def draw(item: compare.Item) -> None:
 
 compare.grid(compared, draw, "t.grid")
 
-scores_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
-    ["Faithfulness", "Agreement", "Attention heads", "Top tokens", "What the model saw", "Export"],
+scores_tab, read_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
+    [
+        "Faithfulness",
+        "Read",
+        "Agreement",
+        "Attention heads",
+        "Top tokens",
+        "What the model saw",
+        "Export",
+    ],
     key="t.tabs",
     on_change="rerun",
 )
@@ -163,6 +182,9 @@ if scores_tab.open:
         names = [item.title if item else "random" for item in about]
         rows = zip(names, compare.items(wanted_scores), about, strict=True)
         judge.scoreboard(list(rows), "t.scores")
+if read_tab.open:
+    with read_tab:
+        reading.panel(opened, continuation, "t.read")
 if agree_tab.open:
     with agree_tab:
         judge.agree(compared, "t.agree")
