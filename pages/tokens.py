@@ -23,6 +23,8 @@ from components.plain import plain
 from components.session import engine, explanation
 
 FAMILY = catalogue()["tokens"]
+LONG_ANSWER = 64
+"""Tokens from which on an answer is read before it is scored: scores of long ones take minutes."""
 
 
 def seed(comparison: Comparison) -> None:
@@ -170,6 +172,7 @@ scores_tab, read_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.
         "Export",
     ],
     key="t.tabs",
+    default="Read" if len(continuation.sequence.answer) >= LONG_ANSWER else "Faithfulness",
     on_change="rerun",
 )
 if scores_tab.open:

@@ -7,6 +7,7 @@ at once would silently spoil each other's numbers.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import logging
@@ -108,13 +109,14 @@ class Worker:
         )
         run.progress(0, 1, "computing")
         memory, started = Memory(self.device), time.perf_counter()
-        found = explainer.explain(
-            model,
-            given,
-            family.Target.model_validate(request.target),
-            explainer.Parameters.model_validate(request.parameters),
-            run,
-        )
+        with _interruptible(model, run):
+            found = explainer.explain(
+                model,
+                given,
+                family.Target.model_validate(request.target),
+                explainer.Parameters.model_validate(request.parameters),
+                run,
+            )
         provenance = Provenance(
             key=key,
             request=request,
@@ -188,6 +190,15 @@ class Worker:
         if what != self._last[1] or now - self._last[0] > REPORT_EVERY_S or done >= total:
             self._last = (now, what)
             self.say(id=job, progress=[done, total, what])
+
+
+def _interruptible(model: Any, run: WorkerRun) -> contextlib.AbstractContextManager[None]:
+    """Lets a cancelled job stop inside a long pass, where the family's adapter can do that."""
+    offered = getattr(model, "interruptible", None)
+    found: contextlib.AbstractContextManager[None] = (
+        contextlib.nullcontext() if offered is None else offered(run.check_cancelled)
+    )
+    return found
 
 
 def _fault(error: Exception) -> str:

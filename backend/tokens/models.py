@@ -5,8 +5,9 @@ Imports torch: only workers import this module.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,17 @@ class DecoderModel:
     def limit(self) -> int:
         """Most tokens a prompt and its answer may have together."""
         return min(settings().max_tokens, self.context)
+
+    def interruptible(self, check: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+        """While the context lasts, `check` is called before every block of this thread's passes.
+
+        It may raise to stop a pass half way: one over many long rows takes seconds.
+        """
+
+        def before(_module: Any, _args: tuple, _kwargs: dict[str, Any]) -> None:
+            check()
+
+        return blocks.hooked([(block.layer, "before", before) for block in self.blocks])
 
     def encode(
         self, prompt: Prompt, answer_ids: Sequence[int] = (), answer_text: str | None = None

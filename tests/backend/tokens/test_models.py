@@ -271,3 +271,20 @@ def test_bundled_model_knows_paris(smollm2):
     typed = smollm2.encode(PROMPT, answer_text=" Paris")
     logprob = smollm2.answer_logprobs(torch.tensor([typed.ids]), list(typed.answer))
     assert float(logprob.exp()) == pytest.approx(0.77, abs=0.02)
+
+
+def test_a_pass_stops_half_way(tiny):
+    model = tiny("llama")
+    calls = []
+
+    def check():
+        calls.append(len(calls))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    ids = torch.arange(5, 15)[None]
+    with pytest.raises(KeyboardInterrupt), model.interruptible(check):
+        model.answer_logprobs(ids, [8, 9])
+    assert len(calls) == 2
+    assert model.answer_logprobs(ids, [8, 9]).shape == (1, 2)
+    assert len(calls) == 2
