@@ -17,7 +17,8 @@ _CSS = """
   color: var(--st-text-color); font-size: 0.95rem; container-type: inline-size; }
 .side { display: flex; flex-direction: column; min-width: 0; }
 .side.whole { grid-column: 1 / -1; }
-h4 { font-size: 0.82rem; font-weight: 600; margin: 0 0 0.25rem; opacity: 0.8; }
+h4 { font-size: 0.82rem; font-weight: 600; margin: 0 0 0.25rem; opacity: 0.8; white-space: nowrap;
+  overflow: hidden; text-overflow: ellipsis; }
 .page { display: flex; height: 25rem; border: 1px solid var(--st-border-color);
   border-radius: 6px; overflow: hidden; resize: vertical; }
 .text { flex: 1; overflow-y: auto; padding: 0.5rem 0.6rem; line-height: 1.85;

@@ -151,7 +151,9 @@ def _draw(
     sequence = continuation.sequence
     first, stop = pick.span or (0, 0)
     number = stop - first
-    where = "" if pick.source is None else " · coloured by what the chosen source gave"
+    hint = "Click a part of the answer to explain it; hold Shift to extend."
+    if pick.source is not None:
+        hint = f"The answer is coloured by what the chosen source gave it. {hint}"
     reader(
         _prompt_units(sequence, found, level, shown),
         _answer_units(sequence, received, level),
@@ -159,10 +161,10 @@ def _draw(
         pick=pick,
         titles=(
             "Prompt · click a part to see what it contributed to",
-            f"Answer · {number} of {len(sequence.answer)} tokens explained{where}",
+            f"Answer · {number} of {len(sequence.answer)} tokens explained",
             "Sentences of the prompt by what the explained tokens took from them",
         ),
-        hint="Click a part of the answer to explain it; hold Shift to extend.",
+        hint=hint,
         key=key,
     )
 
@@ -179,8 +181,11 @@ def _prompt_units(
     sums = np.full(len(units), np.nan)
     if found is not None:
         sums = unit_scores(_scores(found, shown), tuple(units))
-    known = sums[np.isfinite(sums)]
-    largest, total = float(known.max(initial=0.0)), float(known.sum()) or 1.0
+    known = np.isfinite(sums)
+    total = float(sums[known].sum()) or 1.0
+    # Special tokens hold most of the mass: on their scale the text would be blank.
+    content = known & np.array([not all(sequence.special[u.start : u.stop]) for u in units])
+    largest = float(sums[content].max(initial=0.0)) or float(sums[known].max(initial=0.0))
     look = palette.theme(theme_name())
     drawn = []
     for unit, score in zip(units, sums, strict=True):
@@ -199,7 +204,7 @@ def _prompt_units(
                 ink=palette.ink_on(fill) if fill else "",
                 tip=tip,
                 marks=tuple(marks),
-                weight=float(score) / largest if fill and largest > 0 else 0.0,
+                weight=min(1.0, float(score) / largest) if fill and largest > 0 else 0.0,
             )
         )
     return drawn
@@ -235,7 +240,10 @@ def _sentences(sequence: Sequence, found: TokenExplanation | None, shown: str) -
     units = [
         u
         for u in sequence.units("sentence")
-        if u.stop <= sequence.prompt_length and u.text.strip() and not sequence.special[u.start]
+        if u.stop <= sequence.prompt_length
+        and u.text.strip()
+        and not sequence.special[u.start]
+        and sequence.roles[u.start] != "template"
     ]
     sums = np.nan_to_num(unit_scores(_scores(found, shown), tuple(units)))
     total = float(np.nansum(_scores(found, shown)[: sequence.prompt_length])) or 1.0

@@ -11,7 +11,10 @@ from backend.errors import InputError
 from backend.explainer import Explainer, Run
 from backend.settings import settings
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
+from backend.tokens.sequence import Sequence as Tokens
 
+ROWS_AT_ONCE = 256
+"""Positions whose logits, as many as the vocabulary has tokens each, are held at once."""
 ALTERNATIVES = 5
 """Tokens listed for each position of the answer, the most probable first."""
 
@@ -53,26 +56,19 @@ class Continuation(Explainer):
         tokens = model.encode(input, self._ids(model, input, target, run), self._typed(target))
         if not tokens.answer:
             raise InputError("The answer has no tokens.", todo="Type an answer or generate one.")
-        import torch
-
         positions = list(tokens.answer)
-        with torch.no_grad():
-            ids = torch.tensor([tokens.ids], device=model.device)
-            logprobs = model.next_logprobs(ids, [p - 1 for p in positions])[0]
-        run.count(forward=1)
-        answer = torch.tensor(tokens.ids[tokens.prompt_length :], device=model.device)
-        chosen = logprobs.gather(1, answer[:, None])[:, 0]
-        if not bool(torch.isfinite(chosen).all()):
+        logprobs, alternatives = _readouts(model, tokens, run)
+        if not np.isfinite(logprobs).all():
             run.warn(f"Some log-probabilities of the answer are not finite in {model.dtype}.")
         return TokenExplanation(
             arrays={
                 "scores": np.full(len(tokens), np.nan, dtype=np.float32),
-                "logprobs": chosen.cpu().numpy(),
+                "logprobs": logprobs,
             },
             values={
                 "ids": list(tokens.ids[tokens.prompt_length :]),
                 "text": tokens.text[tokens.offsets[positions[0]][0] :],
-                "alternatives": _alternatives(model.tokenizer, logprobs),
+                "alternatives": alternatives,
                 "facts": facts(model),
             },
             sequence=tokens,
@@ -96,6 +92,34 @@ class Continuation(Explainer):
             )
         generated: tuple[int, ...] = model.generate(model.encode(input), target.max_new_tokens, run)
         return generated
+
+
+def _readouts(
+    model: Any, tokens: Tokens, run: Run
+) -> tuple[np.ndarray, list[list[dict[str, Any]]]]:
+    """Log-probability of each answer token, [A] float32, and what else was probable there.
+
+    The pass is left in the model's memory: explainers that can use it make none of their own.
+    """
+    import torch
+
+    from backend.tokens.states import LayerState, each_layer
+
+    residual: list[torch.Tensor] = []
+
+    def last(layer: LayerState) -> None:
+        if layer.index == model.layers - 1:
+            residual.append(layer.after)
+
+    each_layer(model, tokens.ids, last, run)
+    chosen, alternatives = list[np.ndarray](), list[list[dict[str, Any]]]()
+    with torch.no_grad():
+        for rows in torch.split(torch.arange(tokens.prompt_length, len(tokens)), ROWS_AT_ONCE):
+            logprobs = model.readout(residual[0][rows - 1]).log_softmax(dim=1)
+            ids = torch.tensor([tokens.ids[p] for p in rows.tolist()], device=logprobs.device)
+            chosen.append(logprobs.gather(1, ids[:, None])[:, 0].cpu().numpy())
+            alternatives += _alternatives(model.tokenizer, logprobs)
+    return np.concatenate(chosen), alternatives
 
 
 def facts(model: Any) -> dict[str, int | str]:
