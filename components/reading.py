@@ -265,7 +265,7 @@ def _shown(text: str) -> str:
 
 def _facts(found: TokenExplanation, prefix: str) -> None:
     """The hops as bars, and where mass lies that is no content."""
-    st.caption(f":material/info: {mass(found)}")
+    st.caption(f":material/info: {hop_figure.mass(found)}")
     for note in (*found.notes, *found.source().warnings):
         st.caption(f":material/info: {plain(note)}")
     st.plotly_chart(
@@ -277,16 +277,4 @@ def _facts(found: TokenExplanation, prefix: str) -> None:
     st.caption(
         "A hop puts part of what it follows on the prompt; what lands on the model's own text is "
         "carried on to the next. What neither bar shows stayed with the explained tokens."
-    )
-
-
-def mass(found: TokenExplanation) -> str:
-    """Where FlashTrace's mass lies that is no content of the prompt, in a sentence."""
-    where = found.values["mass"]
-    sinks = ", ".join(map(str, found.values["sinks"])) or "none found"
-    return (
-        f"Of the scores, {where['template']:.1%} lie on the chat template, {where['special']:.1%} "
-        f"on special tokens, {where['sink']:.1%} on attention sinks (positions: {sinks}); "
-        f"{where['stop']:.1%} of what hop 0 took fell on commas, full stops and blanks and was "
-        "left out."
     )

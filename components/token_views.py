@@ -12,7 +12,7 @@ from backend.catalogue import find
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.sequence import Level
 from components.compare import Item, pick
-from components.figures import attention, labels, palette, tokens, views
+from components.figures import attention, hops, labels, palette, tokens, views
 from components.plain import plain
 from components.session import theme_name
 from components.token_strip import token_strip
@@ -79,6 +79,8 @@ def strip(item: Item, level: Level, limit: float | None, key: str = "") -> None:
         hint=f"Largest |score| {largest:.3g} {found.unit}",
     )
     _legend(scale, found.unit, theme, signed=found.signed)
+    if "mass" in found.values:
+        st.caption(hops.mass(found))
 
 
 def stored(found: TokenExplanation, key: str) -> None:

@@ -83,7 +83,7 @@ FAMILY = Family(
     unsupported=unsupported,
     default=(
         ContributionWeights.id,
-        AttentionMean.id,
+        FlashTrace.id,
         IntegratedGradients.id,
         LeaveOneOut.id,
     ),

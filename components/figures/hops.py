@@ -58,3 +58,15 @@ def hops(explanation: TokenExplanation, theme: str = "light") -> go.Figure:
     figure.update_xaxes(range=[0, 1])
     figure.update_yaxes(autorange="reversed")
     return frame(figure, look, "Hops", [], 110 + 52 * len(names))
+
+
+def mass(found: TokenExplanation) -> str:
+    """Where FlashTrace's mass lies that is no content of the prompt, in a sentence."""
+    where = found.values["mass"]
+    sinks = ", ".join(map(str, found.values["sinks"])) or "none found"
+    return (
+        f"Of the scores, {where['template']:.1%} lie on the chat template, {where['special']:.1%} "
+        f"on special tokens, {where['sink']:.1%} on attention sinks (positions: {sinks}); "
+        f"{where['stop']:.1%} of what hop 0 took fell on commas, full stops and blanks and was "
+        "left out."
+    )

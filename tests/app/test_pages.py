@@ -149,3 +149,17 @@ def test_exported_numbers_are_the_pages_numbers(page: Open) -> None:
     for row in tokens.rows(found, "token"):
         if row["score"] is not None:
             assert float(exported[row["position"]]) == row["score"]
+
+
+def test_reading_explains_the_answer_with_and_without_flashtrace_among_the_chosen(
+    page: Open,
+) -> None:
+    app = explained(page, "The capital of France is", ["attention_mean"])
+    app.session_state["t.tabs"] = "Read"
+    app.run()
+    settle(app, lambda a: strips(a) == 3 and len(a.get("plotly_chart")) == 1)
+    assert not app.exception
+    assert "Of the scores," in words(app)
+    app.segmented_control(key="t.read.hops").set_value(2).run()
+    settle(app, lambda a: strips(a) == 3 and len(a.get("plotly_chart")) == 1)
+    assert app.segmented_control(key="t.read.shown.2").options[-1] == "hop 2"
