@@ -21,6 +21,7 @@ _OWN = ("sizes", "kinds", "items", "curves_up_to")
 _NEVER = ("target", "target_ids", "span", "system")
 _FILE_ONLY = ("column", "chat", "max_new_tokens")
 _CELL = 27
+FEW = 10
 
 
 def add(parser: argparse.ArgumentParser, source: argparse._MutuallyExclusiveGroup) -> None:
@@ -64,7 +65,7 @@ def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     _check(given)
     family = work.family_of(given.family)
     names = given.explainer or ",".join(suite.first_choice(cls.id for cls in family.explainers))
-    choices = work.choices(names, given.set, family)
+    choices = suite.lean(work.choices(names, given.set, family), family)
     work.check_ranks(family, choices)
     conditions = suite.Conditions(
         model=work.model(given.model, given.precision, family),
@@ -204,8 +205,11 @@ def table(outcome: dict[str, Any]) -> str:
 
 def _notes(outcome: dict[str, Any]) -> list[str]:
     notes = [
-        f"[ ]: {LEVEL:g} % bootstrap interval of the mean over the cases; ( ): over how many, where fewer."
+        f"[ ]: {LEVEL:g} % bootstrap interval of the mean over the cases; "
+        "( ): over how many of them, where a case has no value."
     ]
+    if outcome["rows"][-1]["cases"] < FEW:
+        notes.append(f"Percentile intervals of fewer than {FEW} cases are too narrow to trust.")
     low = [row for row in outcome["rows"] if row["ceiling"] is not None and row["ceiling"] < 1]
     for kind, size in dict.fromkeys((row["kind"], row["size"]) for row in low):
         most = next(r["ceiling"] for r in low if (r["kind"], r["size"]) == (kind, size))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 from backend.errors import InputError
+from backend.explainer import Family
 from backend.explanation import Choice, Comparison, Explanation, Frozen, ModelRef, Request
 from backend.tokens import needles, plan
 from backend.tokens.entries import Brought
@@ -32,7 +33,7 @@ FILE = "file"
 FIRST_CHOICE = ("flashtrace", "contribution_weights", "attention_mean", "attention_rollout")
 """Explainers a suite starts with, as far as there are any."""
 DEFAULT_SIZES = (256, 1024)
-DEFAULT_ITEMS = 3
+DEFAULT_ITEMS = 4
 MOST_ITEMS = 1000
 CURVES_UP_TO = 512
 
@@ -86,6 +87,19 @@ def first_choice(known: Iterable[str]) -> tuple[str, ...]:
     """The explainers a suite starts with, of those there are."""
     there = set(known)
     return tuple(name for name in FIRST_CHOICE if name in there)
+
+
+def lean(choices: Iterable[Choice], family: Family) -> tuple[Choice, ...]:
+    """The choices without matrices, where nothing is said of them.
+
+    The scores are the same, and a suite's results would else push everything out of the store.
+    """
+    return tuple(
+        choice.model_copy(update={"parameters": {"matrices": "none", **choice.parameters}})
+        if "matrices" in family.find(choice.explainer).Parameters.model_fields
+        else choice
+        for choice in choices
+    )
 
 
 def generated(
