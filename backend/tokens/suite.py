@@ -18,7 +18,7 @@ import dataclasses
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
-from backend.errors import InputError
+from backend.errors import InputError, shown
 from backend.explainer import Family
 from backend.explanation import Choice, Comparison, Explanation, Frozen, ModelRef, Request
 from backend.tokens import needles, plan
@@ -114,7 +114,7 @@ def generated(
     for kind in kinds:
         if kind not in needles.KINDS:
             raise InputError(
-                f"There is no kind '{kind}'.", "kinds", f"Use {', '.join(needles.KINDS)}."
+                f"There is no kind '{shown(kind)}'.", "kinds", f"Use {', '.join(needles.KINDS)}."
             )
     for size in sizes:
         if not needles.SMALLEST <= size <= needles.LARGEST:
