@@ -1,14 +1,12 @@
-"""`score`: how faithful each explainer is on one input, beside random rankings."""
+"""`score`: how faithful each explainer is on one input or a suite, beside random rankings."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from backend.commands import explain, work
+from backend.commands import explain, suite, work
 from backend.engine.engine import Engine
-from backend.errors import InputError
-from backend.explanation import Comparison
 from backend.settings import Settings
 from backend.tokens import arguments, plan
 from backend.tokens.metrics import METRICS
@@ -19,7 +17,7 @@ RANDOM = "random"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `score`."""
-    arguments.add(parser)
+    suite.add(parser, arguments.add(parser))
     work.add(parser)
     parser.add_argument(
         "--operator",
@@ -31,10 +29,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     """Compute and return what `--json` prints; a metric that is not defined is null."""
+    if given.suite is not None:
+        return suite.run(given, settings)
+    suite.refuse(given)
     engine = Engine(settings)
     try:
         comparison, _ = explain.asked(given, engine)
-        _check(comparison)
+        work.check_ranks(work.family_of(comparison.family), comparison.choices)
         continuation, ranked = explain.requests(engine, comparison)
         work.finish(engine, ranked)
         asked = plan.score_requests(comparison, continuation, ranked)
@@ -61,24 +62,10 @@ def _row(values: dict[str, Any], operator: str) -> dict[str, Any]:
     return row | {name: values[name] for name in ("undefined", "seconds", "forward_passes")}
 
 
-def _check(comparison: Comparison) -> None:
-    """Refuse explainers that rank nothing, before anything is computed.
-
-    Raises:
-        InputError: one of them has no ranking to score.
-    """
-    family = work.family_of(comparison.family)
-    for choice in comparison.choices:
-        if (found := family.find(choice.explainer)).role != "attribution":
-            raise InputError(
-                f"{found.title} ranks no tokens, so it has no faithfulness.",
-                "--explainer",
-                "Leave it out.",
-            )
-
-
 def table(outcome: dict[str, Any]) -> str:
     """The outcome for people."""
+    if "suite" in outcome:
+        return suite.table(outcome)
     shown = [metric for metric in METRICS if metric.id in outcome["scores"][0]]
     arrows = ["higher" if metric.higher_is_better else "lower" for metric in shown]
     lines = [

@@ -118,6 +118,21 @@ def choices(names: str | None, settings: Sequence[str], family: Family) -> tuple
     return tuple(Choice(explainer=name, parameters=values[name]) for name in values)
 
 
+def check_ranks(family: Family, chosen: Sequence[Choice]) -> None:
+    """Refuse explainers that rank nothing, before anything is computed.
+
+    Raises:
+        InputError: one of them has no ranking to score.
+    """
+    for choice in chosen:
+        if (found := family.find(choice.explainer)).role != "attribution":
+            raise InputError(
+                f"{found.title} ranks no tokens, so it has no faithfulness.",
+                "--explainer",
+                "Leave it out.",
+            )
+
+
 def _set(
     setting: str, values: dict[str, dict[str, JsonValue]], fields: dict[str, set[str]]
 ) -> None:
@@ -152,6 +167,26 @@ def finish(engine: Engine, requests: Sequence[Request]) -> list[tuple[Job, Expla
             engine.cancel(job.key)
         raise
     return [(job, _result(engine, job)) for job in jobs]
+
+
+def attempt(engine: Engine, requests: Sequence[Request]) -> list[Explanation | str]:
+    """As `finish`, but a job that cannot be done leaves a sentence in place of its result."""
+    jobs: list[Job] = []
+    try:
+        jobs.extend(_submitted(engine, request) for request in requests)
+        return [_attempted(engine, job) for job in jobs]
+    except KeyboardInterrupt:
+        for job in jobs:
+            engine.cancel(job.key)
+        raise
+
+
+def _attempted(engine: Engine, job: Job) -> Explanation | str:
+    try:
+        _wait(job)
+    except VitrineError as error:
+        return str(error)
+    return _result(engine, job)
 
 
 def _submitted(engine: Engine, request: Request) -> Job:

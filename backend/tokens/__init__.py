@@ -26,6 +26,8 @@ from backend.tokens.integrated_gradients import IntegratedGradients
 from backend.tokens.key_masking import KeyMasking
 from backend.tokens.leave_one_out import LeaveOneOut
 from backend.tokens.logit_lens import LogitLens
+from backend.tokens.needle_prompt import NeedlePrompt
+from backend.tokens.needle_score import NeedleScore
 from backend.tokens.shap_partition import ShapPartition
 from backend.tokens.shorten import Shorten
 
@@ -63,7 +65,7 @@ FAMILY = Family(
         ShapPartition,
         LogitLens,
     ),
-    steps=(Continuation, Shorten, Contributed, Faithfulness),
+    steps=(Continuation, Shorten, Contributed, Faithfulness, NeedlePrompt, NeedleScore),
     presets=(
         Preset(
             id="smollm2-135m-instruct",

@@ -91,10 +91,15 @@ class Ablations:
         self.candidates = np.array(tokens.candidates(), dtype=np.int64)
         self._known: dict[Removal, float] = {}
 
-    def compute(self, removals: Iterable[np.ndarray], run: Run) -> int:
-        """Compute what is not known yet, for both operators; returns the forward passes made."""
+    def compute(
+        self,
+        removals: Iterable[np.ndarray],
+        run: Run,
+        operators: tuple[Operator, ...] = OPERATORS,
+    ) -> int:
+        """Compute what is not known yet, for these operators; returns the forward passes made."""
         masks = [mask.tobytes() for mask in removals]
-        wanted = dict.fromkeys((operator, mask) for operator in OPERATORS for mask in masks)
+        wanted = dict.fromkeys((operator, mask) for operator in operators for mask in masks)
         missing = [removal for removal in wanted if removal not in self._known]
         size = max(1, min(ROWS_PER_BATCH, TOKENS_PER_BATCH // max(1, len(self.tokens))))
 

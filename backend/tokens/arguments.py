@@ -18,8 +18,8 @@ MOST_DIGITS = 6
 """Digits of a position in an answer."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the family's own flags."""
+def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """Add the family's own flags; returns the group of those that say what is explained."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--example", metavar="NAME", help=f"one of {', '.join(e.id for e in EXAMPLES)}"
@@ -44,6 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--span", metavar="A:B", help="answer tokens to explain: 0:2 is the first two; or 0,3"
     )
+    return source
 
 
 def prompt(given: argparse.Namespace, settings: Settings) -> Prompt:
@@ -61,7 +62,7 @@ def prompt(given: argparse.Namespace, settings: Settings) -> Prompt:
         found = Prompt.of(given.text)
     else:
         found = _from_file(given, settings)
-    found = _as_asked(found, given)
+    found = as_asked(found, given)
     inputs.check(found, settings)
     return found
 
@@ -77,7 +78,7 @@ def target(given: argparse.Namespace) -> Target:
     if given.target is not None:
         changes["text"] = given.target
     elif given.target_ids is not None:
-        changes |= {"ids": _numbers(given.target_ids, "--target-ids"), "text": None}
+        changes |= {"ids": numbers(given.target_ids, "--target-ids"), "text": None}
     elif given.max_new_tokens is not None:
         changes |= {"max_new_tokens": given.max_new_tokens, "text": None}
     try:
@@ -104,23 +105,36 @@ def check_span(span: tuple[int, ...] | None, answer: int) -> None:
         )
 
 
-def _from_file(given: argparse.Namespace, settings: Settings) -> Prompt:
+def contents(path: Path, settings: Settings) -> bytes:
+    """The bytes of a file of prompts.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
-        with given.input.open("rb") as file:
+        with path.open("rb") as file:
             # One byte past the limit is enough to refuse it: /dev/zero has no end.
-            data = file.read(int(settings.max_upload_mb * 1e6) + 1)
+            return file.read(int(settings.max_upload_mb * 1e6) + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"The file cannot be read ({reason}).", str(given.input)) from error
-    name: str = given.input.name
-    found = inputs.read(name, data, settings, given.column)
+        raise InputError(f"The file cannot be read ({reason}).", str(path)) from error
+
+
+def _from_file(given: argparse.Namespace, settings: Settings) -> Prompt:
+    data = contents(given.input, settings)
+    found = inputs.read(given.input.name, data, settings, given.column)
     if not 1 <= given.row <= len(found):
         raise InputError(f"There is no prompt {given.row}.", "--row", f"It has {len(found)}.")
     row: int = given.row
     return found[row - 1]
 
 
-def _as_asked(found: Prompt, given: argparse.Namespace) -> Prompt:
+def as_asked(found: Prompt, given: argparse.Namespace) -> Prompt:
+    """The prompt with the chat template and system message that the flags ask for.
+
+    Raises:
+        InputError: a system message is given without the chat template.
+    """
     chat = found.chat if given.chat is None else given.chat
     messages = found.messages
     if given.system is not None:
@@ -141,10 +155,15 @@ def _span(text: str | None) -> tuple[int, ...] | None:
         if span:
             return span
         raise InputError(f"'{text}' holds no token.", "--span", "The end must be past the start.")
-    return _numbers(text, "--span")
+    return numbers(text, "--span")
 
 
-def _numbers(text: str, flag: str) -> tuple[int, ...]:
+def numbers(text: str, flag: str) -> tuple[int, ...]:
+    """A list of numbers of a flag.
+
+    Raises:
+        InputError: it is none.
+    """
     if not re.fullmatch(r"\d{1,12}(,\d{1,12})*", text):
         raise InputError(f"'{shown(text)}' is not a list of numbers.", flag, "Write them as 0,1,2.")
     return tuple(map(int, text.split(",")))

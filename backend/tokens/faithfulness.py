@@ -84,7 +84,7 @@ class Faithfulness(Explainer):
         candidates = np.array(sequence.candidates(), dtype=np.int64)
         notes: list[str] = []
         if run.subject is None:
-            rows = _random_rows(len(candidates), parameters.draws, run.numpy_generator())
+            rows = random_rows(len(candidates), parameters.draws, run.numpy_generator())
         else:
             scores = subject_scores(run.subject, sequence, explained)[candidates]
             rows = [metrics.usable(scores, parameters.rank_by)]
@@ -132,7 +132,7 @@ def subject_scores(
     return scores
 
 
-def _random_rows(n: int, draws: int, generator: np.random.Generator) -> list[np.ndarray]:
+def random_rows(n: int, draws: int, generator: np.random.Generator) -> list[np.ndarray]:
     """Random rankings [draws][n] of the numbers 1 to n, every second one the reverse of the last.
 
     Each is uniform on its own, and a reversed ranking removes the same sets of tokens: half the

@@ -1,8 +1,9 @@
 """Read prompts from a file, and check them; nothing that is brought in is executed.
 
 .txt is one prompt; .json and .jsonl hold strings or objects (`prompt`, or `messages` with `role`
-and `content`; optional `chat`, and `gold`: character spans or substrings of the last user message
-that are known to decide the answer); .csv holds one prompt a row in a chosen column.
+and `content`; optional `chat`, `answer`, and `gold`: character spans or substrings of the last user
+message that are known to decide the answer); .csv holds one prompt a row in a chosen column, and
+its answer in a column `answer` where there is one.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from backend.errors import InputError, shown
 from backend.settings import Settings
-from backend.tokens.explanation import Message, Prompt
+from backend.tokens import entries
+from backend.tokens.entries import Brought
+from backend.tokens.explanation import Prompt
 
 ENDINGS = (".txt", ".json", ".jsonl", ".csv")
 DELIMITERS = ",;\t|"
 LONGEST_PROMPT = 1_000_000
 """Characters; the token limit is checked later, by the model's tokenizer."""
+ANSWER = "answer"
+"""Column of a .csv, and name in an entry, of the answer to explain."""
 LONGEST_HEADER = 10_000
 """Characters in which the delimiter is looked for."""
 MOST_NAMED = 8
@@ -44,25 +47,19 @@ _MAGIC = {
     b"SQLite format 3": "a database",
 }
 _TODO_TEXT = "Save it as UTF-8 text and bring it again."
-_TODO_ENTRY = 'An entry is a string, {"prompt": …} or {"messages": [{"role": …, "content": …}]}.'
-
-
-class _Entry(BaseModel):
-    """One object of a JSON file."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    prompt: str | None = None
-    messages: list[Message] | None = None
-    system: str = ""
-    chat: bool | None = None
-    gold: list[str | list[int]] = []
 
 
 def read(
     name: str, data: bytes, settings: Settings, column: str | None = None
 ) -> tuple[Prompt, ...]:
-    """The prompts of a file.
+    """The prompts of a file; see `brought`."""
+    return tuple(one.prompt for one in brought(name, data, settings, column))
+
+
+def brought(
+    name: str, data: bytes, settings: Settings, column: str | None = None
+) -> tuple[Brought, ...]:
+    """The prompts of a file with the answers it gives for them.
 
     Args:
         name: the file's name; its ending says how to read it.
@@ -79,7 +76,7 @@ def read(
         )
     text, ending = _decoded(name, data), PurePath(name).suffix.lower()
     if ending == ".txt":
-        found = iter([(name, Prompt.of(text.strip("\r\n")))])
+        found = iter([(name, Brought(Prompt.of(text.strip("\r\n"))))])
     elif ending == ".json":
         found = _from_json(name, text)
     elif ending == ".jsonl":
@@ -90,16 +87,16 @@ def read(
         raise InputError(
             f"Files ending in '{shown(ending)}' are not read.", name, f"Use {', '.join(ENDINGS)}."
         )
-    prompts: list[Prompt] = []
-    for where, prompt in found:
+    prompts: list[Brought] = []
+    for where, one in found:
         if len(prompts) == settings.max_prompts:
             raise InputError(
                 f"There are more than {settings.max_prompts:,} prompts (VITRINE_MAX_PROMPTS).",
                 where=name,
                 todo="Bring fewer, or split the file.",
             )
-        _check(prompt, where)
-        prompts.append(prompt)
+        _check(one.prompt, where)
+        prompts.append(one)
     if not prompts:
         raise InputError("There is no prompt in it.", name, "Bring a file with at least one.")
     return tuple(prompts)
@@ -169,24 +166,24 @@ def _decoded(name: str, data: bytes) -> str:
     return text
 
 
-def _from_json(name: str, text: str) -> Iterator[tuple[str, Prompt]]:
+def _from_json(name: str, text: str) -> Iterator[tuple[str, Brought]]:
     value = _parsed(name, text)
     if isinstance(value, dict) and isinstance(value.get("prompts"), list):
         value = value["prompts"]
     single = not isinstance(value, list)
     for number, entry in enumerate([value] if single else value, start=1):
         where = name if single else f"{name}, entry {number}"
-        yield where, _prompt(entry, where)
+        yield where, entries.read(entry, where)
 
 
-def _from_lines(name: str, text: str) -> Iterator[tuple[str, Prompt]]:
+def _from_lines(name: str, text: str) -> Iterator[tuple[str, Brought]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             where = f"{name}, line {number}"
-            yield where, _prompt(_parsed(where, line), where)
+            yield where, entries.read(_parsed(where, line), where)
 
 
-def _from_table(name: str, text: str, column: str | None) -> Iterator[tuple[str, Prompt]]:
+def _from_table(name: str, text: str, column: str | None) -> Iterator[tuple[str, Brought]]:
     rows = _rows(name, text)
     header = next(rows, [])
     wanted = column if column is not None else _likely(header)
@@ -199,17 +196,23 @@ def _from_table(name: str, text: str, column: str | None) -> Iterator[tuple[str,
             f"Choose one of: {_named(header)}.",
         )
     place = header.index(wanted)
+    right = next((i for i, c in enumerate(header) if _is_answer(c) and i != place), None)
     for number, row in enumerate(rows, start=2):
         if any(cell.strip() for cell in row):
             where = f"{name}, row {number}"
             if place >= len(row):
                 raise InputError(f"The row has no column '{wanted}'.", where, "Complete the row.")
-            yield where, Prompt.of(row[place])
+            answer = row[right] if right is not None and right < len(row) else ""
+            yield where, entries.answered(Prompt.of(row[place]), answer or None, where)
 
 
 def _named(header: Sequence[str]) -> str:
     more = f" and {len(header) - MOST_NAMED:,} more" if len(header) > MOST_NAMED else ""
     return ", ".join(shown(name) for name in header[:MOST_NAMED]) + more
+
+
+def _is_answer(column: str) -> bool:
+    return column.strip().lower() == ANSWER
 
 
 def _likely(header: list[str]) -> str | None:
@@ -248,47 +251,3 @@ def _parsed(where: str, text: str) -> Any:
         raise InputError("The JSON is nested too deeply.", where, "Flatten it.") from error
     except ValueError as error:
         raise InputError("The JSON holds a number that is too long.", where, "Mend it.") from error
-
-
-def _prompt(value: Any, where: str) -> Prompt:
-    if isinstance(value, str):
-        return Prompt.of(value)
-    if not isinstance(value, dict):
-        raise InputError(f"An entry is a {type(value).__name__}.", where, _TODO_ENTRY)
-    try:
-        entry = _Entry.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "entry"
-        raise InputError(
-            f"{field}: {first['msg']}.",
-            where,
-            _TODO_ENTRY,
-        ) from error
-    if (entry.prompt is None) == (entry.messages is None):
-        raise InputError("An entry needs either `prompt` or `messages`.", where, "Give one.")
-    if entry.messages is not None:
-        chat = True if entry.chat is None else entry.chat
-        prompt = Prompt(messages=tuple(entry.messages), chat=chat)
-    else:
-        prompt = Prompt.of(entry.prompt or "", system=entry.system, chat=bool(entry.chat))
-    gold = tuple(_span(mark, prompt.text, where) for mark in entry.gold)
-    return Prompt(messages=prompt.messages, chat=prompt.chat, gold=gold)
-
-
-def _span(mark: str | list[int], text: str, where: str) -> tuple[int, int]:
-    if isinstance(mark, str):
-        start = text.find(mark)
-        if not mark or start < 0:
-            raise InputError(
-                f"gold: '{shown(mark)}' is not in the last user message.", where, "Mend it."
-            )
-        return start, start + len(mark)
-    if len(mark) != 2 or not 0 <= mark[0] < mark[1] <= len(text):
-        raise InputError(
-            f"gold: {shown(str(mark))} is not a [start, end] inside the last user message, "
-            f"which has {len(text)} characters.",
-            where,
-            "Mend it.",
-        )
-    return mark[0], mark[1]

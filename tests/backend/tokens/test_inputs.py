@@ -160,3 +160,23 @@ def test_anything_gives_prompts_or_a_message(ending: str, data: bytes) -> None:
     except InputError:
         return
     assert all(isinstance(prompt, Prompt) and prompt.text.strip() for prompt in found)
+
+
+def test_answers_of_a_file() -> None:
+    entries = ["a", {"prompt": "b", "answer": " yes"}, {"prompt": "c", "answer": None}]
+    found = inputs.brought("a.json", json.dumps(entries).encode(), OPTIONS)
+    assert [one.answer for one in found] == [None, " yes", None]
+    table = inputs.brought("a.csv", b"Answer,prompt\n yes,a\n,b\n", OPTIONS)
+    assert [(one.prompt.text, one.answer) for one in table] == [("a", " yes"), ("b", None)]
+    [asked] = inputs.brought("a.csv", b"answer\nx\n", OPTIONS)
+    assert (asked.prompt.text, asked.answer) == ("x", None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("", "answer: It is empty"), ("x" * 20_001, "at most 20000"), (7, "answer: Input should be")],
+)
+def test_answer_that_cannot_be_explained_is_refused(answer: object, said: str) -> None:
+    data = json.dumps([{"prompt": "b", "answer": answer}]).encode()
+    with pytest.raises(InputError, match=said):
+        inputs.brought("a.json", data, OPTIONS)
