@@ -17,6 +17,7 @@ from backend.tokens.attn_lrp import AttnLRP
 from backend.tokens.continuation import Continuation
 from backend.tokens.contributed import Contributed
 from backend.tokens.contribution_weights import ContributionWeights
+from backend.tokens.effective_dimension import EffectiveDimension
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
 from backend.tokens.flashtrace import FlashTrace
@@ -64,6 +65,7 @@ FAMILY = Family(
         KeyMasking,
         ShapPartition,
         LogitLens,
+        EffectiveDimension,
     ),
     steps=(Continuation, Shorten, Contributed, Faithfulness, NeedlePrompt, NeedleScore),
     presets=(
