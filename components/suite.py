@@ -29,10 +29,10 @@ def panel(family: Family, model: ModelRef | None, prefix: str) -> None:
     """
     titles = {cls.id: cls.title for cls in family.explainers if cls.role == "attribution"}
     left, right = st.columns([1.4, 1], gap="medium")
-    with left:
-        cases, title = _cases(prefix)
     with right:
         chosen, conditions = _conditions(titles, prefix)
+    with left:
+        cases, title = _cases(conditions["seed"], prefix)
     ready = model is not None and bool(cases) and bool(chosen)
     pressed = st.button(
         f"Score {len(cases)} prompt{'' if len(cases) == 1 else 's'}" if cases else "Score",
@@ -60,7 +60,7 @@ def _replace(place: str, new: Running) -> None:
     st.session_state[place] = new
 
 
-def _cases(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
+def _cases(seed: int, prefix: str) -> tuple[tuple[suite.Case, ...], str]:
     """The prompts the widgets name, and what they are called; none while something is missing."""
     source = st.segmented_control(
         "Prompts",
@@ -71,13 +71,13 @@ def _cases(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
         **_KEEP,
     )
     try:
-        return _uploaded(prefix) if source == FILE else _generated(prefix)
+        return _uploaded(prefix) if source == FILE else _generated(seed, prefix)
     except InputError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return (), ""
 
 
-def _generated(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
+def _generated(seed: int, prefix: str) -> tuple[tuple[suite.Case, ...], str]:
     kinds = st.multiselect(
         "Kinds",
         needles.KINDS,
@@ -109,7 +109,7 @@ def _generated(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
     if not kinds or not sizes:
         st.caption("Choose at least one kind and one length.")
         return (), ""
-    return suite.generated(kinds, sizes, items, _seed(prefix)), GENERATED
+    return suite.generated(kinds, sizes, items, seed), GENERATED
 
 
 def _uploaded(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
@@ -134,10 +134,6 @@ def _uploaded(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
         f"{answers} with an answer (for the others the model's own is explained)."
     )
     return suite.of_file(found), file.name
-
-
-def _seed(prefix: str) -> int:
-    return int(st.session_state.get(f"{prefix}.seed", 0))
 
 
 def _conditions(titles: dict[str, str], prefix: str) -> tuple[list[str], dict[str, int]]:
@@ -199,5 +195,9 @@ def _show(running: Running, titles: dict[str, str], prefix: str) -> None:
 
 
 def _wait(running: Running) -> None:
-    if running.state == "running":
-        jobs.waiting(list(dict.fromkeys(job for _, job in running.waiting))[:1])
+    if running.state != "running":
+        return
+    if running.waiting:
+        jobs.waiting(running.waiting[:1])
+    else:  # the model has just been fetched
+        st.rerun()

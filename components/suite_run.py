@@ -37,8 +37,10 @@ class Running:
     state: State = "running"
     error: str = ""
     """Why it stopped by itself."""
-    waiting: tuple[tuple[Request, Job], ...] = ()
+    waiting: tuple[Job, ...] = ()
     """What the next case waits for."""
+    undone: tuple[Request, ...] = ()
+    """Requests of the present step without a result."""
 
 
 def advance(running: Running) -> bool:
@@ -59,7 +61,6 @@ def _case(running: Running) -> bool:
     case = running.cases[running.measured]
     talk = suite.measured(case, running.conditions, lambda p: engine().put_input(p, "tokens"))
     generating = case.brought is None
-    running.waiting = ()
     try:
         asked = next(talk)
         while True:
@@ -78,21 +79,41 @@ def _case(running: Running) -> bool:
 
 
 def _outcomes(asked: Sequence[Request], running: Running) -> list[suite.Outcome] | None:
-    """The result of each request, or None while one is on its way or was cancelled."""
-    held = [(request, jobs.hold(request)) for request in asked]
-    running.waiting = tuple(
-        (request, job) for request, job in held if isinstance(job, Job) and not job.finished
+    """The result of each request; None while one is on its way, was cancelled or is refused."""
+    held = [jobs.hold(request) for request in asked]
+    found = [job for job in held if isinstance(job, Job)]
+    running.waiting = tuple(job for job in found if not job.finished)
+    running.undone = tuple(
+        request
+        for request, job in zip(asked, held, strict=True)
+        if isinstance(job, str) or job.state != "done"
     )
-    if any(isinstance(job, Job) and job.state == "cancelled" for _, job in held):
+    errors = [error for job in held if (error := _stopping(job)) is not None]
+    if errors:
         stop(running)
-    if running.waiting or running.state == "stopped":
+        running.error = errors[0]
+    fetched = any(job.request is None for job in found)
+    if running.waiting or running.state == "stopped" or fetched:
         return None
-    return [_outcome(job) for _, job in held]
+    return [_outcome(job) for job in found]
 
 
-def _outcome(job: Job | str) -> suite.Outcome:
+def _stopping(job: Job | str) -> str | None:
+    """Why the suite cannot go on with this job, "" where it was cancelled; None if it can.
+
+    A request that is refused, a model that cannot be had and a fault concern every case; what
+    fails for one prompt is a case without a value.
+    """
     if isinstance(job, str):
         return job
+    if job.state == "cancelled":
+        return ""
+    if job.state == "failed" and (job.fault or job.request is None):
+        return job.error or "The job failed."
+    return None
+
+
+def _outcome(job: Job) -> suite.Outcome:
     if job.state != "done":
         return job.error or "The job failed."
     return explanation(job.key) or "This result is no longer stored."
@@ -100,12 +121,12 @@ def _outcome(job: Job | str) -> suite.Outcome:
 
 def stop(running: Running) -> None:
     """Stop at the case that is computed; what was measured stays."""
-    jobs.cancel([job.key for _, job in running.waiting])
+    jobs.cancel([job.key for job in running.waiting])
     running.state = "stopped"
 
 
 def resume(running: Running) -> None:
     """Go on after a stop; a job that was cancelled or failed is submitted again."""
-    for request, _ in running.waiting:
+    for request in running.undone:
         jobs.retry(request)
     running.state, running.error = "running", ""
