@@ -8,7 +8,7 @@ import streamlit as st
 
 from backend.bootstrap import Interval
 from backend.tokens import suite_table
-from backend.tokens.needle_score import MEASURED
+from backend.tokens.measured import MEASURED
 from components.figures import needles
 from components.plain import plain
 from components.session import theme_name

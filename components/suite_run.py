@@ -15,6 +15,7 @@ from typing import Literal
 from backend.engine.job import Job
 from backend.explanation import Request
 from backend.tokens import suite
+from backend.tokens.measured import Measured
 from components import jobs
 from components.session import engine, explanation
 
@@ -31,7 +32,7 @@ class Running:
     cases: tuple[suite.Case, ...]
     conditions: suite.Conditions
     title: str
-    found: list[suite.Measured] = dataclasses.field(default_factory=list)
+    found: list[Measured] = dataclasses.field(default_factory=list)
     measured: int = 0
     """How many cases are done."""
     state: State = "running"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from backend.tokens.measured import FILE, RANDOM
 from backend.tokens.needles import TITLES
-from backend.tokens.suite import FILE, RANDOM
 from backend.tokens.suite_table import Row
 from components.figures import labels
 from components.figures.curves import LINES, LINES_DARK

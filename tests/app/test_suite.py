@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from backend.tokens import suite, suite_table
+from backend.tokens import suite_table
+from backend.tokens.measured import FILE
 from components import suite_run
 from tests.app.conftest import settle
 from tests.app.test_pages import press, words
@@ -110,7 +111,7 @@ def test_a_file_with_and_without_evidence(app: AppTest) -> None:
     press(app, "Score 2 prompts")
     settle(app, lambda a: running(a).state == "done")
     app.run()
-    assert {m.kind for m in running(app).found} == {suite.FILE}
+    assert {m.kind for m in running(app).found} == {FILE}
     recovery = app.dataframe[0].value["Recovery ↑"]
     assert all("(1)" in cell for cell in recovery)
     assert "no planted evidence" in words(app).replace("\\", "")
