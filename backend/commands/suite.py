@@ -14,7 +14,8 @@ from backend.engine.engine import Engine
 from backend.errors import InputError, VitrineError, shown
 from backend.settings import Settings
 from backend.tokens import arguments, inputs, needles, suite, suite_table
-from backend.tokens.needle_score import MEASURED, OPERATOR
+from backend.tokens.measured import MEASURED, Measured
+from backend.tokens.needle_score import OPERATOR
 
 GENERATED = "needles"
 _OWN = ("sizes", "kinds", "items", "curves_up_to")
@@ -77,7 +78,7 @@ def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     cases = _cases(given, settings)
     engine = Engine(settings)
     try:
-        found: list[suite.Measured] = []
+        found: list[Measured] = []
         for place, case in enumerate(cases, start=1):
             size = f", {case.size:,} tokens" if case.size else ""
             sys.stderr.write(f"item {place} of {len(cases)}: {case.kind}{size}\n")
@@ -88,9 +89,7 @@ def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     return _outcome(given, found, conditions)
 
 
-def _follow(
-    engine: Engine, case: suite.Case, conditions: suite.Conditions
-) -> tuple[suite.Measured, ...]:
+def _follow(engine: Engine, case: suite.Case, conditions: suite.Conditions) -> tuple[Measured, ...]:
     """Compute one case.
 
     Raises:
@@ -107,7 +106,7 @@ def _follow(
             generating = False
             asked = talk.send(found)
     except StopIteration as stop:
-        done: tuple[suite.Measured, ...] = stop.value
+        done: tuple[Measured, ...] = stop.value
         return done
 
 
@@ -154,7 +153,7 @@ def _without(given: argparse.Namespace, names: tuple[str, ...], why: str) -> Non
 
 
 def _outcome(
-    given: argparse.Namespace, found: list[suite.Measured], conditions: suite.Conditions
+    given: argparse.Namespace, found: list[Measured], conditions: suite.Conditions
 ) -> dict[str, Any]:
     rows = [
         {

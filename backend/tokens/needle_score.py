@@ -27,9 +27,6 @@ from backend.tokens.faithfulness import random_rows, subject_scores
 from backend.tokens.subject import Subject
 
 OPERATOR: Operator = "key_masking"
-CURVED = ("rise", "mas")
-"""Metrics that need a removal curve."""
-MEASURED = ("recovery", *CURVED)
 
 
 class NeedleScoreParameters(Frozen):

@@ -24,12 +24,10 @@ from backend.explanation import Choice, Comparison, Explanation, Frozen, ModelRe
 from backend.tokens import needles, plan
 from backend.tokens.entries import Brought
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
+from backend.tokens.measured import CURVED, FILE, MEASURED, RANDOM, Measured
 from backend.tokens.needle_prompt import FILLER, NeedlePrompt, planted
-from backend.tokens.needle_score import CURVED, MEASURED, NeedleScore
+from backend.tokens.needle_score import NeedleScore
 
-RANDOM = "random"
-FILE = "file"
-"""Kind of the prompts that are brought in."""
 FIRST_CHOICE = ("flashtrace", "contribution_weights", "attention_mean", "attention_rollout")
 """Explainers a suite starts with, as far as there are any."""
 DEFAULT_SIZES = (256, 1024)
@@ -58,24 +56,6 @@ class Conditions(Frozen):
     curves_up_to: int = CURVES_UP_TO
     max_new_tokens: int = 8
     """Length of the model's own answer, where a prompt brings none."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """What one explainer got on one case."""
-
-    kind: str
-    size: int | None
-    number: int
-    explainer: str
-    values: dict[str, float | None]
-    """metric -> value, for `MEASURED`."""
-    reasons: dict[str, str]
-    """metric -> why it has no value."""
-    tokens: int | None = None
-    """Candidates that were ranked."""
-    ceiling: float | None = None
-    """Highest recovery that any ranking can have."""
 
 
 Outcome: TypeAlias = Explanation | str

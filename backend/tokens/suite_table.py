@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend.bootstrap import Interval, interval, paired
+from backend.tokens.measured import MEASURED, Measured
 from backend.tokens.metrics import METRICS
-from backend.tokens.needle_score import MEASURED
-from backend.tokens.suite import Measured
 
 _BRACKETS = re.compile(r" \([^()]*\)")
 ALL = "all"

@@ -14,8 +14,9 @@ from backend.explanation import Choice, ModelRef
 from backend.tokens import FAMILY, suite, suite_table
 from backend.tokens.entries import Brought
 from backend.tokens.explanation import Prompt, TokenExplanation
+from backend.tokens.measured import Measured
 from backend.tokens.needle_prompt import FILLER
-from backend.tokens.suite import Case, Conditions, Measured
+from backend.tokens.suite import Case, Conditions
 from tests.backend.tokens.passage import PROMPT, TARGET
 from tests.fake import FakeRun
 
