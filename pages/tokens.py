@@ -16,6 +16,7 @@ from components import (
     prompt,
     reading,
     shorter,
+    suite,
     token_views,
 )
 from components.frame import inside, step
@@ -23,12 +24,14 @@ from components.plain import plain
 from components.session import engine, explanation
 
 FAMILY = catalogue()["tokens"]
+ONE, MANY = "One prompt", "Many prompts"
 LONG_ANSWER = 64
 """Tokens from which on an answer is read before it is scored: scores of long ones take minutes."""
 
 
 def seed(comparison: Comparison) -> None:
     """Set the page's widgets as the opened comparison has them."""
+    st.session_state["t.mode"] = ONE
     choose.seed_model(FAMILY, "t", comparison.model)
     given = engine().get_input("tokens", comparison.input)
     if given is not None:
@@ -47,6 +50,22 @@ inside()
 st.title("Tokens", anchor=False)
 st.caption(FAMILY.summary)
 opened = permalink.shown("tokens", seed)
+mode = st.segmented_control(
+    "Explain or score",
+    (ONE, MANY),
+    default=ONE,
+    required=True,
+    key="t.mode",
+    label_visibility="collapsed",
+    persist_state="session",
+)
+if mode == MANY:
+    with st.container(border=True):
+        step(1, "Model")
+        many_model = choose.model(FAMILY, "t")
+    step(2, "Prompts of known evidence")
+    suite.panel(FAMILY, many_model, "t.suite")
+    st.stop()
 
 model_column, input_column, explainer_column = st.columns([1, 1.6, 1.4], gap="medium")
 with model_column, st.container(border=True):
