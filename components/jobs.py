@@ -67,12 +67,12 @@ def cancel(keys: Sequence[str]) -> None:
 def waiting(jobs: Sequence[Job]) -> None:
     """Show jobs until one of them changes for good, then run the page again.
 
+    They were live when the page looked; one that has ended since brings the page back at once.
     The rerun is asked for on every tick while it is due, because a rerun asked for once from a
     polling fragment can get lost.
     """
-    live = tuple(job for job in jobs if not job.finished)
-    if live:
-        _poll(live)
+    if jobs:
+        _poll(tuple(jobs))
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -50,9 +50,7 @@ def recovery(
     for i, kind in enumerate(kinds):
         _heading(figure, kind, i * step, look)
     figure.update_xaxes(
-        title="recovery (share of the evidence among the top 10 % of tokens)"
-        if known
-        else "recovery",
+        title="recovery (share of the evidence)",
         range=[-0.02, 1.02],
         tickformat=".0%",
         dtick=0.25,
@@ -70,8 +68,8 @@ def _notes(known: Sequence[Row]) -> list[str]:
         return ["No prompt has planted evidence, so there is no recovery."]
     most = max(row.metrics[METRIC].n for row in known)
     return [
-        f"Mean over at most {most} prompts each; lines are 95 % bootstrap intervals.",
-        "Right of random is better.",
+        "Share of the evidence among the top 10 % of tokens; right of random is better.",
+        f"Means over {most} prompt{'' if most == 1 else 's'} or fewer, 95 % bootstrap intervals.",
     ]
 
 

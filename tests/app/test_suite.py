@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from backend.engine.job import Job
 from backend.tokens import suite_table
 from backend.tokens.measured import FILE
-from components import suite_run
+from components import jobs, suite_run
 from tests.app.conftest import settle
 from tests.app.test_pages import press, words
 
@@ -96,6 +98,21 @@ def test_cancel_keeps_what_is_measured_and_continue_goes_on(app: AppTest) -> Non
     assert running(app).found[: len(kept)] == kept
     assert len(running(app).found) == 12
     assert not any(m.reasons.get("recovery") for m in running(app).found)
+
+
+def test_a_job_that_ends_while_the_page_is_drawn_is_not_missed(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No poll is left waiting for what is over: one press goes to the end."""
+    waiting = jobs.waiting
+
+    def late(live: Sequence[Job]) -> None:
+        assert all(job.wait(120) for job in live)
+        waiting(live)
+
+    monkeypatch.setattr(jobs, "waiting", late)
+    press(small(app, 1), "Score 2 prompts")
+    assert running(app).state == "done"
 
 
 def test_a_file_with_and_without_evidence(app: AppTest) -> None:

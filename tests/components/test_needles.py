@@ -51,7 +51,7 @@ def test_kinds_do_not_overlap_and_have_headings_above_them() -> None:
     low, high = drawn.layout.yaxis.range
     assert high < first
     assert max(variable) < low  # the axis runs downwards
-    assert drawn.layout.xaxis.title.text.startswith("recovery (share of the evidence")
+    assert drawn.layout.xaxis.title.text.startswith("recovery (share of the evidence)")
 
 
 def test_ceiling_is_drawn_where_it_is_below_one() -> None:
