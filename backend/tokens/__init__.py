@@ -13,6 +13,7 @@ from backend.tokens.attention_last import AttentionLast
 from backend.tokens.attention_mean import AttentionMean
 from backend.tokens.attention_norm import AttentionNorm
 from backend.tokens.attention_rollout import AttentionRollout
+from backend.tokens.attention_sinks import AttentionSinks
 from backend.tokens.attn_lrp import AttnLRP
 from backend.tokens.continuation import Continuation
 from backend.tokens.contribution_weights import ContributionWeights
@@ -57,6 +58,7 @@ FAMILY = Family(
         KeyMasking,
         ShapPartition,
         LogitLens,
+        AttentionSinks,
     ),
     steps=(Continuation, Shorten, Faithfulness),
     presets=(

@@ -1,6 +1,6 @@
 """What one attention layer does with a sink: a key many queries look at.
 
-Key s gets the weight a = A[h,i,s] of head h at query i and writes a v0, with v0 = V[h,s] W_O[h] (times
+Key s gets the weight a = A[h,i,s] of head h at query i and writes a v0, v0 = V[h,s] W_O[h] (times
 the gain of a norm that follows); all other keys write (1 - a) u, so the head's output is
 o = a v0 + (1 - a) u. Only queries after s count: s itself has nobody else to look at where s is 0.
 """
