@@ -141,7 +141,7 @@ class AttentionSinks(Explainer):
                 **measured.arrays,
             },
             values=_values(model, subject, parameters.threshold, found, measured),
-            notes=_notes(parameters, len(subject), found, measured.undefined),
+            notes=_notes(parameters, len(subject), found, measured),
             sequence=subject.sequence,
             explained=subject.explained,
             unit="share of attention",
@@ -179,7 +179,7 @@ def _values(
 
 
 def _notes(
-    parameters: SinkParameters, length: int, found: Found, undefined: int
+    parameters: SinkParameters, length: int, found: Found, measured: Measured
 ) -> tuple[str, ...]:
     notes = ["A view: it shows what one position does, it gives tokens no scores."]
     level = f"{parameters.threshold:g}"
@@ -190,11 +190,13 @@ def _notes(
         notes.append(f"Position {found.sink} was asked for; it gets less attention than {level}.")
     if len(found.rows) < length:
         notes.append(f"Measured at {len(found.rows)} of {length} query rows, evenly spaced.")
-    if undefined:
+    if measured.undefined:
         notes.append(
-            f"{undefined} rows of layers wrote nothing to compare with: they are left out of the "
+            f"{measured.undefined} rows of layers wrote nothing to compare with: they are left out of the "
             "contribution shares."
         )
+    if np.isnan(measured.arrays["curve/norm"]).any():
+        notes.append("The swept head leaves the other keys nothing at its query: it has no curve.")
     notes.append(
         "Drift is Vitrine's own proposal, 1 - cos(x_l, x_l+1) between the residual streams that "
         "enter and leave a layer: the paper's definition was not read. Without the sink, the rest "

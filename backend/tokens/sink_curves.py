@@ -109,5 +109,6 @@ def mean(values: np.ndarray) -> np.ndarray:
     """Mean over the last axis, NaN left out; NaN where nothing is known."""
     known = np.isfinite(values)
     totals = np.where(known, values, 0.0).sum(axis=-1, dtype=np.float64)
-    result: np.ndarray = np.full(totals.shape, np.nan)
-    return np.divide(totals, known.sum(axis=-1), out=result, where=known.any(axis=-1))
+    result = np.full(totals.shape, np.nan)
+    np.divide(totals, known.sum(axis=-1), out=result, where=known.any(axis=-1))
+    return result

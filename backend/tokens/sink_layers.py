@@ -19,8 +19,8 @@ from backend.tokens.contributions import direction
 if TYPE_CHECKING:
     from backend.tokens.capture import LayerParts
 
-FULL = 1e-6
-"""Where a head leaves less than this to the other keys, they have no direction of their own."""
+FULL = 1e-12
+"""Where a head leaves no more than this to the other keys, they have no direction of their own."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def measure(parts: LayerParts, sink: int) -> SinkLayer:
         norms.append((own + rest).norm(dim=-1))
         written += own
         update += rest
-        left = 1 - a[head, :, None]
+        left = remaining(parts, sink, head)[:, None]
         scaled += torch.where(left > FULL, rest / left.clamp(min=FULL), 0.0)
     before = parts.before[parts.queries].float()
     then = parts.after[parts.queries].float()
@@ -109,13 +109,19 @@ def pair(parts: LayerParts, sink: int, head: int, query: int) -> Pair:
     one = dataclasses.replace(
         parts, attention=parts.attention[:, row : row + 1], queries=parts.queries[row : row + 1]
     )
-    a = float(one.attention[head, 0, sink])
+    a, left = float(one.attention[head, 0, sink]), float(remaining(one, sink, head)[0])
     rest = _written(one, sink, head)[1][0]
     vector = parts.values[head, sink] @ parts.weight[head]
     if parts.gain is not None:
         vector = vector * parts.gain[query]
-    u = rest.cpu().double().numpy() / (1 - a if 1 - a > FULL else np.nan)
+    u = rest.cpu().double().numpy() / (left if left > FULL else np.nan)
     return Pair(a, vector.cpu().double().numpy(), u)
+
+
+def remaining(parts: LayerParts, sink: int, head: int) -> Tensor:
+    """1 - A[h,i,s], [q]: a sum over the other keys, which rounding does not turn into 0."""
+    A = parts.attention[head]
+    return A[:, :sink].sum(dim=-1) + A[:, sink + 1 :].sum(dim=-1)
 
 
 def _written(parts: LayerParts, sink: int, head: int) -> tuple[Tensor, Tensor]:
@@ -133,7 +139,8 @@ def _written(parts: LayerParts, sink: int, head: int) -> tuple[Tensor, Tensor]:
 def _apart(one: Tensor, other: Tensor) -> Tensor:
     """(1 - cos) / 2, exact where the two nearly agree; NaN where one has no length."""
     lengths = [x.norm(dim=-1, keepdim=True) for x in (one, other)]
-    return (one / lengths[0] - other / lengths[1]).pow(2).sum(dim=-1) / 4
+    quarter: Tensor = (one / lengths[0] - other / lengths[1]).pow(2).sum(dim=-1) / 4
+    return quarter
 
 
 def _drift(one: Tensor, other: Tensor) -> Tensor:

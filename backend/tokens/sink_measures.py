@@ -114,14 +114,21 @@ class _Collector:
         self.run.progress(count + parts.index + 1, 2 * count, "measuring layers")
 
     def _sweep(self, parts: LayerParts, rates: np.ndarray) -> None:
-        """Keep the two vectors of the head with the highest sink rate so far."""
+        """Keep the two vectors of the head with the highest sink rate so far.
+
+        A head that leaves the other keys nothing at this query has no curve: it is kept only until
+        one is found that has.
+        """
         if self.layer is not None and parts.index != self.layer:
             return
-        head = int(rates.argmax()) if self.head is None else self.head
-        if rates[head] > self.best:
-            self.best = float(rates[head])
-            pair = sink_layers.pair(parts, self.found.sink, head, self.query)
-            self.pair = Swept(parts.index, head, self.query), pair
+        heads = range(len(rates)) if self.head is None else (self.head,)
+        for head in heads:
+            if self.pair is None or rates[head] > self.best:
+                pair = sink_layers.pair(parts, self.found.sink, head, self.query)
+                known = bool(np.isfinite(pair.rest).all())
+                if known or self.pair is None:
+                    self.pair = Swept(parts.index, head, self.query), pair
+                    self.best = float(rates[head]) if known else -1.0
 
     def result(self, confidence: np.ndarray, entropy: np.ndarray) -> Measured:
         """The arrays, after the last layer."""
