@@ -192,8 +192,8 @@ def _notes(
         notes.append(f"Measured at {len(found.rows)} of {length} query rows, evenly spaced.")
     if measured.undefined:
         notes.append(
-            f"{measured.undefined} rows of layers wrote nothing to compare with: they are left out of the "
-            "contribution shares."
+            f"{measured.undefined} rows of layers wrote nothing to compare with: they are left out "
+            "of the contribution shares."
         )
     if np.isnan(measured.arrays["curve/norm"]).any():
         notes.append("The swept head leaves the other keys nothing at its query: it has no curve.")
