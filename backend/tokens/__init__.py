@@ -13,6 +13,7 @@ from backend.tokens.attention_last import AttentionLast
 from backend.tokens.attention_mean import AttentionMean
 from backend.tokens.attention_norm import AttentionNorm
 from backend.tokens.attention_rollout import AttentionRollout
+from backend.tokens.attention_sinks import AttentionSinks
 from backend.tokens.attn_lrp import AttnLRP
 from backend.tokens.continuation import Continuation
 from backend.tokens.contributed import Contributed
@@ -65,6 +66,7 @@ FAMILY = Family(
         KeyMasking,
         ShapPartition,
         LogitLens,
+        AttentionSinks,
         EffectiveDimension,
     ),
     steps=(Continuation, Shorten, Contributed, Faithfulness, NeedlePrompt, NeedleScore),
