@@ -42,7 +42,8 @@ def drift(found: TokenExplanation, look: Theme) -> go.Figure:
     figure.update_xaxes(title=f"{what}, 1 is least sure", row=3, col=1)
     for row, title in enumerate(("−cosine", "1 − cosine", "length"), start=1):
         figure.update_yaxes(title=title, row=row, col=1)
-    figure.update_yaxes(rangemode="tozero", row=3, col=1)
+    for row in (1, 3):
+        figure.update_yaxes(rangemode="tozero", row=row, col=1)
     figure.update_layout(legend=BELOW)
     confidence = found.arrays["groups/confidence"]
     notes = ["Means over layers; drift is Vitrine's own definition"]

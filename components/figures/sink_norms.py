@@ -35,9 +35,11 @@ def scatter(found: TokenExplanation, look: Theme) -> go.Figure:
     figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(title="output length", col=1)
     figure.update_layout(legend=BELOW)
+    drawn = found.arrays["points/norm"].shape[1]
+    total = found.arrays["rates"].shape[1] * len(found.values["rows"])
     notes = [
         "Length of a head's output in the residual stream (no unit)",
-        f"At most {found.arrays['points/norm'].shape[1]} points a layer; the fits take all",
+        f"{drawn:,} of {total:,} points a layer are drawn; the fits take all",
     ]
     title = "Output length against sink attention"
     return frame(figure, look, title, notes, 245 * lines + 50, panels=True)
@@ -100,13 +102,13 @@ def curvature(found: TokenExplanation, look: Theme) -> go.Figure:
         ("concave", colours[0], values <= 0),
     ):
         figure.add_bar(
-            x=places[chosen],
-            y=values[chosen],
+            x=places[chosen].tolist(),
+            y=values[chosen].tolist(),
             marker={"color": colour},
             width=0.75,
             name=name,
             showlegend=True,
-            customdata=found.arrays["fit/r2"][chosen],
+            customdata=found.arrays["fit/r2"][chosen].tolist(),
             hovertemplate="layer %{x}: curvature %{y:.3g}, R² %{customdata:.2f}<extra></extra>",
         )
     layer_axis(figure, len(values))

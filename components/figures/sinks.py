@@ -64,7 +64,8 @@ def plots(found: TokenExplanation, theme: str = "light") -> tuple[Plot, ...]:
             "Opposition and drift by confidence",
             sink_drift.drift(found, look),
             "From unsure to sure queries. Opposition above zero: the sink writes against the other "
-            "tokens. Drift lower than without the sink: it holds the residual stream in place.",
+            "tokens. Where drift is below the lines without the sink, the sink holds the residual "
+            "stream in place; the rest of each layer is kept as it was.",
         ),
     )
 
