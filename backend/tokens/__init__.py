@@ -25,6 +25,7 @@ from backend.tokens.leave_one_out import LeaveOneOut
 from backend.tokens.logit_lens import LogitLens
 from backend.tokens.shap_partition import ShapPartition
 from backend.tokens.shorten import Shorten
+from backend.tokens.sink_origin import SinkOrigin
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -57,6 +58,7 @@ FAMILY = Family(
         KeyMasking,
         ShapPartition,
         LogitLens,
+        SinkOrigin,
     ),
     steps=(Continuation, Shorten, Faithfulness),
     presets=(

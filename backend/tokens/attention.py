@@ -53,6 +53,9 @@ class Intervention:
     rows: Rows | None = None
     masked: Tensor | None = None
     """[B, N] bool: keys no later query may attend to (the key's own query still does)."""
+    hears: Callable[[nn.Module, Tensor, Tensor], None] | None = None
+    """Called once a layer with (attention module, query [H, N, e], key [K, N, e]), position
+    encoding and norms applied, in the model's precision."""
     scales: tuple[float, float, float] | None = None
     """Factors on the gradients of query, key and value; the forward pass is unchanged."""
 
@@ -118,6 +121,8 @@ def attention(
             scale_gradient(x, s) for x, s in zip((query, key, value), now.scales, strict=True)
         )
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    if now.hears is not None:
+        now.hears(module, query[0], key[0])
     if now.rows is not None and now.rows.queries is None:
         A = probabilities(query, key, attention_mask, scaling, softcap)
         now.rows.receive(module, A[0], _repeat(value, query.shape[1])[0].float())

@@ -69,7 +69,7 @@ def find(block: Block) -> FeedForward | None:
         return None
     down, fused = _child(module, DOWN), _child(module, FUSED)
     up, gate = fused or _child(module, UP), _child(module, GATE)
-    if not (_matrix(down) and _matrix(up) and (gate is None or _matrix(gate))):
+    if down is None or up is None or not all(_matrix(m) for m in (down, up, gate or up)):
         return None
     found = FeedForward(module, down, up, None if fused else gate, fused is not None)
     if found.columns().shape != found.up_rows().shape:
@@ -82,7 +82,7 @@ def _child(module: nn.Module, names: tuple[str, ...]) -> nn.Module | None:
     return next((children[name] for name in names if name in children), None)
 
 
-def _matrix(module: nn.Module | None) -> bool:
+def _matrix(module: nn.Module) -> bool:
     weight = getattr(module, "weight", None)
     return isinstance(weight, Tensor) and weight.dim() == 2
 

@@ -8,7 +8,6 @@ from backend.tokens.explanation import TokenExplanation
 from components.figures import lens
 from components.figures.plot import Plot
 
-
 Plots = Callable[[TokenExplanation, str], tuple[Plot, ...]]
 """(explanation, theme) -> its plots, the one that stands for all of them first."""
 

@@ -35,7 +35,11 @@ def test_neurons_and_columns_rebuild_the_output(architecture):
         hf(torch.arange(5, 15)[None])
     x, act = seen["x"].double().numpy(), seen["act"].double().numpy()
     columns = parts.columns().double().numpy()
-    bias = 0.0 if getattr(parts.down, "bias", None) is None else parts.down.bias.detach().double().numpy()
+    bias = (
+        0.0
+        if getattr(parts.down, "bias", None) is None
+        else parts.down.bias.detach().double().numpy()
+    )
     np.testing.assert_allclose(act @ columns + bias, seen["out"], atol=1e-4)
 
     up = x @ parts.up_rows().double().numpy().T
