@@ -16,6 +16,7 @@ from backend.tokens.attention_rollout import AttentionRollout
 from backend.tokens.attn_lrp import AttnLRP
 from backend.tokens.continuation import Continuation
 from backend.tokens.contribution_weights import ContributionWeights
+from backend.tokens.effective_dimension import EffectiveDimension
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.faithfulness import Faithfulness
 from backend.tokens.gradient_x_input import GradientXInput
@@ -59,6 +60,7 @@ FAMILY = Family(
         ShapPartition,
         LogitLens,
         SinkOrigin,
+        EffectiveDimension,
     ),
     steps=(Continuation, Shorten, Faithfulness),
     presets=(

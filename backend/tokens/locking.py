@@ -16,6 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from backend.tokens.spectrum import double
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Locking:
@@ -37,15 +39,15 @@ def locking(query: Tensor, key: Tensor, sink: int) -> Locking:
         sink: a position before the last one.
     """
     heads, length, _ = query.shape
-    q = torch.nn.functional.normalize(query.float(), dim=-1)
-    k = torch.nn.functional.normalize(key.float(), dim=-1)
+    q = double(torch.nn.functional.normalize(query.float(), dim=-1))
+    k = double(torch.nn.functional.normalize(key.float(), dim=-1))
     k = k.repeat_interleave(heads // len(k), dim=0)
     towards = (q[:, sink + 1 :] @ k[:, sink, :, None])[..., 0]
     later = length - 1 - sink
-    earlier = k.double().cumsum(dim=1)
-    every = (q[:, 1:].double() * earlier[:, :-1]).sum(dim=(1, 2))
+    earlier = k.cumsum(dim=1)
+    every = (q[:, 1:] * earlier[:, :-1]).sum(dim=(1, 2))
     pairs = length * (length - 1) // 2 - later
-    alone = towards.double().sum(dim=1)
+    alone = towards.sum(dim=1)
     others = (every - alone) / pairs if pairs else torch.full_like(alone, torch.nan)
     return Locking(
         (alone / later).cpu().numpy(),

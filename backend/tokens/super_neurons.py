@@ -60,7 +60,7 @@ def selectivity(activation: Tensor, sink: int) -> np.ndarray:
     floor = float(middle(others.reshape(-1, 1))[0]) or float(others.mean())
     bottom = middle(others).clamp_min(floor)
     ratios = torch.where(bottom > 0, sizes[sink] / bottom, 0.0)
-    found: np.ndarray = ratios.double().cpu().numpy()
+    found: np.ndarray = ratios.cpu().double().numpy()
     return found
 
 

@@ -15,12 +15,15 @@ from tests.fake import FakeRun
 
 PROMPT = Prompt.of("The code for the vault is the code. The river")
 EXPLAINERS = [pytest.param(cls, id=cls.id) for cls in FAMILY.explainers]
+PARAMETERS: dict[str, dict[str, Any]] = {"effective_dimension": {"fill": "random"}}
+"""Where the defaults refuse a prompt this short (test_effective_dimension.py tests that)."""
 ATTRIBUTIONS = [p for p in EXPLAINERS if p.values[0].role == "attribution"]
 
 
 def explain(cls: Any, model: Any, run: Any, prompt: Prompt = PROMPT, **target: Any) -> Any:
     ids = tuple(model.tokenizer(" is cold today.", add_special_tokens=False)["input_ids"][:3])
-    return cls().explain(model, prompt, Target(**{"ids": ids} | target), cls.Parameters(), run)
+    parameters = cls.Parameters(**PARAMETERS.get(cls.id, {}))
+    return cls().explain(model, prompt, Target(**{"ids": ids} | target), parameters, run)
 
 
 def state(model: Any) -> dict[str, Any]:
