@@ -126,7 +126,7 @@ class _Sums:
         difference = after - parts.middle[rows].float()
         if self._last is not None and self._last.shape[-2:] == parts.after.shape:
             factor = self.model.blocks[parts.index].factor
-            added = self._last.reshape(parts.after.shape)[rows].float() * factor
+            added: Tensor = self._last.reshape(parts.after.shape)[rows].float() * factor
             tolerance = 1e-4 if parts.after.dtype == torch.float32 else 2e-2
             largest = torch.maximum(after.abs(), added.abs()).amax(dim=-1, keepdim=True)
             if bool(((added - difference).abs() <= tolerance * largest).all()):
