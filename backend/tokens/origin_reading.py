@@ -73,6 +73,11 @@ class Reading:
         """Layers whose MLP was not found, from 0."""
         return [index for index, parts in enumerate(self.parts) if parts is None]
 
+    @property
+    def rank_rows(self) -> int:
+        """How many rows of each block's output the rank was taken of."""
+        return len(self._rows)
+
     def _hear(self, _module: nn.Module, query: Tensor, key: Tensor) -> None:
         self.locking.append(locking(query, key, self.sink))
 

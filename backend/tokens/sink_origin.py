@@ -76,8 +76,8 @@ class SinkOrigin(Explainer):
         scores: [N], all NaN: a view gives tokens no scores.
 
     `values`: sink, sink_text, onset (layer from 0), rows (how many), neuron_layer (from 0),
-    missing_mlp (layers from 0), gated, dimensions (the ten of the first neuron's column where it
-    writes most).
+    missing_mlp (layers from 0), rank_rows (whose singular values were taken), width (d), gated,
+    dimensions (the ten of the first neuron's column where it writes most).
     """
 
     id = "sink_origin"
@@ -178,6 +178,8 @@ def _values(subject: Subject, sink: Sink, reading: Reading, rows: int) -> dict[s
         "onset": onset(sink.attention.mean(axis=1)),
         "rows": rows,
         "missing_mlp": reading.missing,
+        "rank_rows": reading.rank_rows,
+        "width": reading.model.width,
     }
     if (found := reading.neurons) is not None:
         order = np.argsort(-np.abs(found.columns[0]), kind="stable")[:DIMENSIONS]

@@ -116,9 +116,15 @@ def _draw(
         figure.update_xaxes(tickvals=panel.ticks[0], ticktext=panel.ticks[1], row=row, col=1)
     if panel.log_x:
         figure.update_xaxes(type="log", dtick=1, row=row, col=1)
+    else:
+        x = np.concatenate([line.x for line in panel.lines]).astype(float)
+        edge = 0.015 * float(np.ptp(x)) or 0.5
+        figure.update_xaxes(range=[float(x.min()) - edge, float(x.max()) + edge], row=row, col=1)
     if panel.log_y:
         powers = {"exponentformat": "power", "nticks": 6}
         figure.update_yaxes(type="log", **powers, row=row, col=1)
+    else:
+        figure.update_yaxes(rangemode="tozero", row=row, col=1)
     if panel.mark is not None:
         _mark(figure, panel, row, look)
 
@@ -168,8 +174,13 @@ def layer_ticks(count: int, *, depths: bool = False) -> tuple[tuple[float, ...],
     return tuple(map(float, shown)), tuple("input" if v == 0 else str(v) for v in shown)
 
 
-def thinned(count: int, most: int) -> np.ndarray:
-    """At most `most` of `count` indices, evenly spaced, first and last among them."""
+def thinned(count: int, most: int, *, log: bool = False) -> np.ndarray:
+    """At most `most` of `count` indices, first and last among them.
+
+    Args:
+        log: evenly spaced on a logarithmic axis of 1 .. `count`.
+    """
     if count <= most:
         return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
+    places = np.geomspace(1, count, most) - 1 if log else np.linspace(0, count - 1, most)
+    return np.unique(places.round().astype(int))

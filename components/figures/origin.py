@@ -238,15 +238,14 @@ def _heads(found: TokenExplanation, look: Theme) -> Plot:
 
 def _rank(found: TokenExplanation, look: Theme) -> Plot:
     layers = _layers(found)
-    width = len(found.arrays.get("neuron_columns", np.empty((1, 0)))[0])
-    rows = min(found.arrays["norm"].shape[1], 1024)
+    width, rows = found.values["width"], found.values["rank_rows"]
     panel = Panel(
         "after layer",
         "directions",
         (Line("effective rank", layers, found.arrays["rank"]),),
         ticks=layer_ticks(len(layers)),
     )
-    most = f"At most {min(rows, width or rows):,} are possible with {rows:,} rows"
+    most = f"At most {min(rows, width):,}: {rows:,} rows of {width:,} dimensions"
     title = "Effective rank"
     return Plot(
         title,

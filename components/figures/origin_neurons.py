@@ -115,7 +115,7 @@ def _norms(found: TokenExplanation, look: Theme) -> Plot:
         order = np.argsort(-norms, kind="stable")
         place = np.empty(len(norms), dtype=int)
         place[order] = np.arange(1, len(norms) + 1)
-        at = thinned(len(norms), MOST_POINTS)
+        at = thinned(len(norms), MOST_POINTS, log=True)
         kept = found.arrays["neurons"]
         hover = tuple(
             f"neuron {int(n)}: {norms[n]:.3g}, rank {place[n]:,} of {len(norms):,}" for n in kept
@@ -136,14 +136,14 @@ def _norms(found: TokenExplanation, look: Theme) -> Plot:
     return Plot(
         title,
         panels(shown, look, title, [f"{_where(found)}, longest first"], 200),
-        "Super neurons tend to have long rows of weights: their marks then stand at the upper left.",
+        "Super neurons tend to have long rows of weights: their marks stand at the upper left.",
     )
 
 
 def _column(found: TokenExplanation, look: Theme) -> Plot:
     columns, kurtosis = found.arrays["neuron_columns"], found.arrays["column_kurtosis"]
     ranks = np.arange(1, columns.shape[1] + 1)
-    at = thinned(len(ranks), MOST_POINTS)
+    at = thinned(len(ranks), MOST_POINTS, log=True)
     sorted_ = -np.sort(-np.abs(columns), axis=1)
     lines = tuple(Line(_name(found, i), ranks[at], row[at]) for i, row in enumerate(sorted_))
     first = int(found.arrays["neurons"][0])
