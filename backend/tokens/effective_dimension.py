@@ -24,6 +24,7 @@ from pydantic import Field
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
+from backend.tokens.encode import special_ids
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.subject import Subject
 
@@ -49,11 +50,11 @@ class DimensionParameters(Frozen):
         description="What makes up for a prompt that is too short: `none` refuses it, `random` "
         "adds windows of random token ids, which are no text: shares then are those of noise.",
     )
-    exclude_first: bool = Field(
-        True,
+    skip: Annotated[int, Field(ge=0, le=64)] = Field(
+        4,
         title="Leave out first tokens",
-        description="The first token of a text or window is often an attention sink, so long that "
-        "it alone is most of the variance.",
+        description="Tokens at the beginning of the text and of each window that are not "
+        "measured. There stand attention sinks, so long that one is most of the variance.",
     )
     scree_layer: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         None,
@@ -102,8 +103,8 @@ class EffectiveDimension(Explainer):
 
         subject = Subject.of(model, input, target)
         layer = _layer(model, parameters)
-        skip = int(parameters.exclude_first)
-        text = len(subject) - skip
+        skip = parameters.skip
+        text = max(0, len(subject) - skip)
         needed = parameters.tokens_per_dimension * model.width
         if text < needed and parameters.fill == "none":
             raise _too_few(model, text, needed)
@@ -161,19 +162,24 @@ def _too_few(model: Any, text: int, needed: int) -> InputError:
 
 
 def _random_windows(model: Any, count: int, skip: int, run: Run) -> list[Sequence[int]]:
-    """Windows of uniformly random token ids of which `count` are measured in all."""
-    draw, most = run.numpy_generator(), min(WINDOW, model.limit)
-    vocabulary = min(len(model.tokenizer), model.vocabulary)
+    """Windows of uniformly random ids of which `count` are measured in all; no special tokens.
+
+    Special tokens are sinks wherever they stand: one of them can be most of a site's variance.
+    """
+    draw, most = run.numpy_generator(), max(skip + 1, min(WINDOW, model.limit))
+    special = special_ids(model.tokenizer)
+    known = range(min(len(model.tokenizer), model.vocabulary))
+    ordinary = np.array([i for i in known if i not in special] or list(known))
     windows: list[Sequence[int]] = []
     while count > 0:
         size = min(most, count + skip)
-        windows.append(draw.integers(0, vocabulary, size=size).tolist())
+        windows.append(draw.choice(ordinary, size=size).tolist())
         count -= size - skip
     return windows
 
 
 def _notes(text: int, extra: int, skip: int, difference: int, layers: int) -> tuple[str, ...]:
-    left_out = ", the first of each text or window left out" if skip else ""
+    left_out = f", the first {skip} of each text or window left out" if skip else ""
     notes = [
         "A view: it measures layers, it gives tokens no scores.",
         f"{text + extra:,} tokens are measured{left_out}.",

@@ -71,7 +71,7 @@ def encode(
     offsets = spans(head.text, head.raw)
     shift = len(head.text)
     offsets += [(a + shift, b + shift) for a, b in spans(tail.text, tail.raw)]
-    special = _special_ids(tokenizer)
+    special = special_ids(tokenizer)
     ids = head.ids + tail.ids
     roles = [_role(span, contents, prompt.chat) for span in offsets[: len(head.ids)]]
     roles += ["answer"] * len(tail.ids)
@@ -172,7 +172,7 @@ def _pieces(tokenizer: Any, text: str, encoded: Any) -> Pieces:
             ids = ids[1:]
         return Pieces(ids, *decoded(tokenizer, (), ids))
     raw = [(int(a), int(b)) for a, b in encoded["offset_mapping"]]
-    special = _special_ids(tokenizer)
+    special = special_ids(tokenizer)
     if bos is not None and ids[:2] == [bos, bos]:
         ids, raw = ids[1:], raw[1:]
     if ids and ids[-1] == eos and raw[-1][0] == raw[-1][1]:
@@ -219,7 +219,8 @@ def _answer(
     return alone
 
 
-def _special_ids(tokenizer: Any) -> frozenset[int]:
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """Ids that stand for no text, such as BOS or <|im_start|>."""
     added = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
     return frozenset({*tokenizer.all_special_ids, *added})
 

@@ -122,7 +122,7 @@ def _slider(figure: go.Figure, curves: np.ndarray, layer: int, look: Theme) -> N
                 "minorticklen": 0,
                 "font": {"size": 10, "color": look.paper},
                 "bgcolor": look.grid,
-                "bordercolor": look.grid,
+                "bordercolor": look.muted,
                 "activebgcolor": look.muted,
             }
         ],

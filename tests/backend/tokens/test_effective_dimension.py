@@ -8,7 +8,7 @@ import torch
 from pydantic import ValidationError
 
 from backend.errors import InputError
-from backend.tokens import blocks, streams
+from backend.tokens import blocks, effective_dimension, streams
 from backend.tokens.effective_dimension import WINDOW, EffectiveDimension
 from backend.tokens.explanation import Prompt, Target
 from tests.backend.tokens.passage import explain, parts_of
@@ -28,12 +28,11 @@ def shares(rows):
     return k / rows.shape[1], np.exp(-(p * np.log(p)).sum()) / rows.shape[1]
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("skip", [0, 4])
 @pytest.mark.parametrize("architecture", [*ARCHITECTURES, *FURTHER])
-def test_every_site_and_layer_by_hand(tiny, architecture, first):
+def test_every_site_and_layer_by_hand(tiny, architecture, skip):
     model = tiny(architecture)
-    found = explain(model, EffectiveDimension, prompt=LONG, exclude_first=first)
-    skip = int(first)
+    found = explain(model, EffectiveDimension, prompt=LONG, skip=skip)
     assert found.values["tokens"] == len(found.sequence) - skip >= 320
     for parts in parts_of(model, found.sequence.ids, queries=[0]):
         after, middle = parts.after.double().numpy(), parts.middle.double().numpy()
@@ -94,7 +93,7 @@ def test_an_even_subspace_gives_exactly_k_of_d(monkeypatch):
 def test_too_few_tokens_are_refused_with_the_numbers(tiny):
     with pytest.raises(InputError) as refused:
         explain(tiny("llama"), EffectiveDimension, prompt=SHORT)
-    n = len(tiny("llama").encode(SHORT, (70, 80, 90))) - 1
+    n = len(tiny("llama").encode(SHORT, (70, 80, 90))) - 4
     assert f"There are {n} tokens" in str(refused.value)
     assert "needs 320 (10 a dimension)" in str(refused.value)
     assert "Bring a longer text" in str(refused.value)
@@ -131,9 +130,9 @@ def test_random_windows_fill_up_and_are_named(tiny):
     found = explain(model, EffectiveDimension, run=run, **wanted)
     values = found.values
     assert values["tokens"] == values["needed"] == 40 * 32
-    assert values["text_tokens"] == len(found.sequence) - 1
+    assert values["text_tokens"] == len(found.sequence) - 4
     assert values["random_tokens"] == values["tokens"] - values["text_tokens"]
-    assert run.forward == 1 + -(-values["random_tokens"] // (WINDOW - 1)) == 4
+    assert run.forward == 1 + -(-values["random_tokens"] // (WINDOW - 4)) == 4
     assert any(
         f"{values['random_tokens']:,} of the 1,280 tokens are random" in n for n in found.notes
     )
@@ -141,6 +140,20 @@ def test_random_windows_fill_up_and_are_named(tiny):
     assert not np.array_equal(other.arrays["spectrum"], found.arrays["spectrum"])
     enough = explain(model, EffectiveDimension, prompt=LONG, fill="random")
     assert enough.values["random_tokens"] == 0
+
+
+def test_random_ids_are_ordinary_and_seeded(tiny):
+    model = tiny("llama")
+    windows = effective_dimension._random_windows(model, 3000, 1, FakeRun(seed=4))
+    assert [len(w) for w in windows] == [WINDOW] * 5 + [3000 - 5 * (WINDOW - 1) + 1]
+    ids = np.concatenate(windows)
+    assert set(ids) == set(range(5, len(model.tokenizer)))  # the first five are special
+    assert windows == effective_dimension._random_windows(model, 3000, 1, FakeRun(seed=4))
+
+
+def test_a_text_shorter_than_what_is_left_out(tiny):
+    found = explain(tiny("llama"), EffectiveDimension, prompt=SHORT, fill="random", skip=20).values
+    assert (found["text_tokens"], found["random_tokens"], found["tokens"]) == (0, 320, 320)
 
 
 def test_windows_are_independent_texts(tiny):
@@ -183,7 +196,7 @@ def test_where_the_last_module_is_not_all_that_is_added_the_difference_is_taken(
 
 
 def test_bad_choices(tiny):
-    for bad in ({"tokens_per_dimension": 0}, {"fill": "text"}, {"scree_layer": 0}):
+    for bad in ({"tokens_per_dimension": 0}, {"fill": "text"}, {"scree_layer": 0}, {"skip": -1}):
         with pytest.raises(ValidationError):
             EffectiveDimension.Parameters(**bad)
     with pytest.raises(InputError, match="3 layers"):
@@ -191,3 +204,14 @@ def test_bad_choices(tiny):
     with pytest.raises(InputError, match="no answer"):
         explain(tiny("llama"), EffectiveDimension, prompt=LONG, target=Target())
     assert explain(tiny("llama"), EffectiveDimension, prompt=LONG).values["layer"] == 1
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_bundled_model_adds_flat_attention_to_a_full_residual(smollm2):
+    wanted = {"fill": "random", "tokens_per_dimension": 2}
+    found = explain(smollm2, EffectiveDimension, prompt=SHORT, **wanted)
+    attention, mlp, residual = found.arrays["entropy_share"].mean(axis=1)
+    assert found.values["tokens"] == 2 * 576
+    assert attention < 0.7 * mlp
+    assert attention < 0.8 * residual
