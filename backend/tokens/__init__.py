@@ -32,6 +32,7 @@ from backend.tokens.needle_prompt import NeedlePrompt
 from backend.tokens.needle_score import NeedleScore
 from backend.tokens.shap_partition import ShapPartition
 from backend.tokens.shorten import Shorten
+from backend.tokens.sink_origin import SinkOrigin
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -67,6 +68,7 @@ FAMILY = Family(
         ShapPartition,
         LogitLens,
         AttentionSinks,
+        SinkOrigin,
         EffectiveDimension,
     ),
     steps=(Continuation, Shorten, Contributed, Faithfulness, NeedlePrompt, NeedleScore),

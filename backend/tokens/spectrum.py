@@ -21,6 +21,11 @@ SHARE = 0.99
 """Of the variance, which the counted directions must hold."""
 
 
+def double(x: Tensor) -> Tensor:
+    """x in float64, on the CPU where its device has no such numbers (Apple's)."""
+    return (x.cpu() if x.device.type == "mps" else x).double()
+
+
 class Covariance:
     """The covariance of rows that come in portions, in float64.
 
@@ -30,12 +35,13 @@ class Covariance:
 
     def __init__(self, width: int, device: str) -> None:
         self.count = 0
+        device = "cpu" if device.startswith("mps") else device
         self._sum = torch.zeros(width, dtype=torch.float64, device=device)
         self._products = torch.zeros(width, width, dtype=torch.float64, device=device)
 
     def add(self, rows: Tensor) -> None:
         """Take in rows [n, d]."""
-        exact = rows.double()
+        exact = double(rows)
         self.count += len(exact)
         self._sum += exact.sum(dim=0)
         self._products.addmm_(exact.mT, exact)
@@ -83,7 +89,7 @@ def singular_values(rows: Tensor) -> np.ndarray:
 
     From the smaller of the two Gram matrices: exact to about 1e-8 of the largest.
     """
-    exact = rows.double()
+    exact = double(rows)
     gram = exact @ exact.mT if len(exact) <= exact.shape[1] else exact.mT @ exact
     found: np.ndarray = torch.linalg.eigvalsh(gram).flip(0).clamp_min(0.0).sqrt().cpu().numpy()
     return found

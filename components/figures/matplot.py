@@ -107,8 +107,12 @@ def _finish(page: Page, axes: Axes, x: str, y: str) -> None:
     for name, axis in ((x, page.axis(x)), (y, page.axis(y))):
         way = name[0]
         target = axes.xaxis if way == "x" else axes.yaxis
+        logarithmic = axis.type == "log"
+        if logarithmic:
+            (axes.set_xscale if way == "x" else axes.set_yscale)("log")
         if axis.range is not None:
-            (axes.set_xlim if way == "x" else axes.set_ylim)(*map(float, axis.range))
+            ends = [10.0**end if logarithmic else float(end) for end in axis.range]
+            (axes.set_xlim if way == "x" else axes.set_ylim)(*ends)
         elif axis.autorange == "reversed":
             target.set_inverted(True)
         if axis.visible is False:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from backend.tokens.explanation import TokenExplanation
-from components.figures import dimension, lens, sinks
+from components.figures import dimension, lens, origin, sinks
 from components.figures.plot import Plot
 
 Plots = Callable[[TokenExplanation, str], tuple[Plot, ...]]
@@ -20,6 +20,7 @@ def _lens(found: TokenExplanation, theme: str) -> tuple[Plot, ...]:
 PLOTS: Mapping[str, Plots] = {
     "logit_lens": _lens,
     "attention_sinks": sinks.plots,
+    "sink_origin": origin.plots,
     "effective_dimension": dimension.plots,
 }
 """By the explanation's `values["view"]`."""
