@@ -74,21 +74,8 @@ def brought(
             where=name,
             todo="Split it, or bring fewer prompts.",
         )
-    text, ending = _decoded(name, data), PurePath(name).suffix.lower()
-    if ending == ".txt":
-        found = iter([(name, Brought(Prompt.of(text.strip("\r\n"))))])
-    elif ending == ".json":
-        found = _from_json(name, text)
-    elif ending == ".jsonl":
-        found = _from_lines(name, text)
-    elif ending == ".csv":
-        found = _from_table(name, text, column)
-    else:
-        raise InputError(
-            f"Files ending in '{shown(ending)}' are not read.", name, f"Use {', '.join(ENDINGS)}."
-        )
     prompts: list[Brought] = []
-    for where, one in found:
+    for where, one in _entries(name, _decoded(name, data), column):
         if len(prompts) == settings.max_prompts:
             raise InputError(
                 f"There are more than {settings.max_prompts:,} prompts (VITRINE_MAX_PROMPTS).",
@@ -100,6 +87,21 @@ def brought(
     if not prompts:
         raise InputError("There is no prompt in it.", name, "Bring a file with at least one.")
     return tuple(prompts)
+
+
+def _entries(name: str, text: str, column: str | None) -> Iterator[tuple[str, Brought]]:
+    ending = PurePath(name).suffix.lower()
+    if ending == ".txt":
+        return iter([(name, Brought(Prompt.of(text.strip("\r\n"))))])
+    if ending == ".json":
+        return _from_json(name, text)
+    if ending == ".jsonl":
+        return _from_lines(name, text)
+    if ending == ".csv":
+        return _from_table(name, text, column)
+    raise InputError(
+        f"Files ending in '{shown(ending)}' are not read.", name, f"Use {', '.join(ENDINGS)}."
+    )
 
 
 def columns(name: str, data: bytes) -> tuple[str, ...]:

@@ -90,11 +90,7 @@ class NeedleScore(Explainer):
         about = Subject.of(model, input, target)
         sequence = about.sequence
         candidates = np.array(sequence.candidates(), dtype=np.int64)
-        if run.subject is None:
-            rows = random_rows(len(candidates), parameters.draws, run.numpy_generator())
-        else:
-            scores = subject_scores(run.subject, sequence, about.explained)[candidates]
-            rows = [metrics.usable(scores, parameters.rank_by)]
+        rows = _rows(about, candidates, parameters, run)
         rankings = [Ranking(row, parameters.groups) for row in rows]
         places = {int(position): index for index, position in enumerate(candidates)}
         gold = frozenset(places[p] for p in sequence.gold if p in places)
@@ -105,6 +101,7 @@ class NeedleScore(Explainer):
         found, undefined = _metrics(rankings, curved, curves, gold)
         n = len(candidates)
         run.progress(1, 1, "scoring")
+        top = metrics.level_count(n, metrics.RECOVERY_SHARE)
         return TokenExplanation(
             arrays={"fractions": curved[0].counts / n, "logprob/morf": curves[0]} if curves else {},
             values={
@@ -112,14 +109,20 @@ class NeedleScore(Explainer):
                 "undefined": undefined,
                 "tokens": n,
                 "gold": len(gold),
-                "ceiling": min(1.0, metrics.level_count(n, metrics.RECOVERY_SHARE) / len(gold))
-                if gold
-                else None,
+                "ceiling": min(1.0, top / len(gold)) if gold else None,
             },
             sequence=sequence,
             explained=about.explained,
             unit="probability",
         )
+
+
+def _rows(about: Subject, candidates: np.ndarray, parameters: Any, run: Run) -> list[np.ndarray]:
+    """The candidates' scores [n] of the subject, or those of each random ranking."""
+    if run.subject is None:
+        return random_rows(len(candidates), parameters.draws, run.numpy_generator())
+    scores = subject_scores(run.subject, about.sequence, about.explained)[candidates]
+    return [metrics.usable(scores, parameters.rank_by)]
 
 
 def _curve(ranking: Ranking, ablations: Ablations) -> np.ndarray:

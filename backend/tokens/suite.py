@@ -154,7 +154,8 @@ def measured(case: Case, conditions: Conditions, put: Callable[[Prompt], str]) -
     subjects = [
         request for request, one in zip(asked, explained, strict=True) if not isinstance(one, str)
     ]
-    scores = yield tuple(_score(one, curves) for one in _scores(comparison, continuation, subjects))
+    whole = plan.score_requests(comparison, continuation, tuple(subjects))
+    scores = yield tuple(_score(one, curves) for one in whole)
     left = iter(scores)
     rows = [
         _record(case, request.explainer, one if isinstance(one, str) else next(left), conditions)
@@ -171,12 +172,6 @@ def _needle_request(case: Case, conditions: Conditions, put: Callable[[Prompt], 
         input=put(FILLER),
         parameters={"kind": case.kind, "size": case.size, "number": case.number},
     )
-
-
-def _scores(
-    comparison: Comparison, continuation: TokenExplanation, subjects: Sequence[Request]
-) -> tuple[Request, ...]:
-    return plan.score_requests(comparison, continuation, tuple(subjects))
 
 
 def _score(request: Request, curves: bool) -> Request:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from backend.bootstrap import Interval
 from backend.tokens.measured import FILE, RANDOM
 from backend.tokens.needles import TITLES
 from backend.tokens.suite_table import Row
@@ -91,14 +92,9 @@ def _dots(
     palette = LINES if theme.name == "light" else LINES_DARK
     random = rows[0].explainer == RANDOM
     colour = theme.muted if random else palette[number % len(palette)]
-    found = [row.metrics[METRIC] for row in rows]
-    means = [one.mean or 0.0 for one in found]
-    ends = [
-        (m if o.low is None else o.low, m if o.high is None else o.high)
-        for m, o in zip(means, found, strict=True)
-    ]
+    lines = [_line(row.metrics[METRIC]) for row in rows]
     figure.add_scatter(
-        x=means,
+        x=[mean for mean, _, _ in lines],
         y=list(places),
         mode="markers",
         name=escape(title),
@@ -111,20 +107,31 @@ def _dots(
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [high - mean for mean, (_, high) in zip(means, ends, strict=True)],
-            "arrayminus": [mean - low for mean, (low, _) in zip(means, ends, strict=True)],
+            "array": [above for _, _, above in lines],
+            "arrayminus": [below for _, below, _ in lines],
             "color": colour,
             "thickness": 1.6,
             "width": 4,
         },
-        hovertext=[
-            f"<b>{escape(title)}</b><br>{escape(heading(row.kind))}<br>{one.mean:.1%}"
-            + (f" [{one.low:.1%}, {one.high:.1%}]" if one.low is not None else "")
-            + f"<br>{one.n} prompt{'' if one.n == 1 else 's'}"
-            for row, one in zip(rows, found, strict=True)
-        ],
+        hovertext=[_hover(row, title) for row in rows],
         hovertemplate="%{hovertext}<extra></extra>",
     )
+
+
+def _line(found: Interval) -> tuple[float, float, float]:
+    """Mean, and how far the interval reaches below and above it."""
+    mean = found.mean or 0.0
+    if found.low is None or found.high is None:
+        return mean, 0.0, 0.0
+    return mean, mean - found.low, found.high - mean
+
+
+def _hover(row: Row, title: str) -> str:
+    found = row.metrics[METRIC]
+    ends = f" [{found.low:.1%}, {found.high:.1%}]" if found.low is not None else ""
+    count = f"{found.n} prompt{'' if found.n == 1 else 's'}"
+    name, kind = escape(title), escape(heading(row.kind))
+    return f"<b>{name}</b><br>{kind}<br>{found.mean:.1%}{ends}<br>{count}"
 
 
 def _ceilings(
