@@ -75,7 +75,7 @@ def after(parts: LayerParts, sink: int) -> LayerParts:
 
 def measure(parts: LayerParts, sink: int) -> SinkLayer:
     """Measure one layer; `parts` holds query rows after `sink` alone."""
-    a = parts.attention[:, :, sink]
+    a = parts.attention[:, :, sink].clone()  # a view would keep the whole matrix
     pulled = direction(parts, "layer_output", "output_norm").pulled
     contribution = a * (pulled @ parts.values[:, sink, :, None])[..., 0]
     norms = []

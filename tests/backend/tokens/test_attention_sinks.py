@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
 
 from backend.errors import InputError
-from backend.tokens import FAMILY, sink_measures
+from backend.tokens import FAMILY, sink_layers, sink_measures
 from backend.tokens.attention_sinks import AttentionSinks
 from backend.tokens.explanation import Prompt, Target
 from tests.backend.tokens.passage import bias, explain, parts_of, sequence_of, vectors
@@ -246,6 +248,16 @@ def test_long_inputs_are_measured_at_evenly_spaced_rows(tiny):
         some = fixed.arrays[name][:, at]
         np.testing.assert_allclose(found.arrays[name], some, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(found.arrays["confidence"], fixed.arrays["confidence"][at], 1e-4)
+
+
+def test_no_layers_tensors_are_kept(tiny):
+    model = tiny("llama")
+    for parts in parts_of(model, sequence_of(model).ids):
+        measured = sink_layers.measure(sink_layers.after(parts, 0), 0)
+        for field in dataclasses.fields(measured):
+            kept = getattr(measured, field.name)
+            for tensor in (parts.attention, parts.values, parts.before, parts.after):
+                assert not np.shares_memory(kept, tensor.numpy()), field.name
 
 
 def test_a_view_gives_no_scores_and_counts_two_passes(tiny):
