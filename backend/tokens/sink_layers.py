@@ -75,19 +75,20 @@ def after(parts: LayerParts, sink: int) -> LayerParts:
 
 def measure(parts: LayerParts, sink: int) -> SinkLayer:
     """Measure one layer; `parts` holds query rows after `sink` alone."""
-    a = parts.attention[:, :, sink]
+    a = parts.attention[:, :, sink].clone()  # a view would keep the whole matrix
     pulled = direction(parts, "layer_output", "output_norm").pulled
     contribution = a * (pulled @ parts.values[:, sink, :, None])[..., 0]
     norms = []
     written = parts.after.new_zeros(len(parts.queries), parts.weight.shape[2], dtype=torch.float32)
     update, scaled = torch.zeros_like(written), torch.zeros_like(written)
+    mixed, left = _others(parts, sink)
     for head in range(len(a)):
-        own, rest = _written(parts, sink, head)
+        own, rest = _written(parts, sink, head, mixed[head])
         norms.append((own + rest).norm(dim=-1))
         written += own
         update += rest
-        left = remaining(parts, sink, head)[:, None]
-        scaled += torch.where(left > FULL, rest / left.clamp(min=FULL), 0.0)
+        share = left[head, :, None]
+        scaled += torch.where(share > FULL, rest / share.clamp(min=FULL), 0.0)
     before = parts.before[parts.queries].float()
     then = parts.after[parts.queries].float()
     found = (
@@ -109,27 +110,32 @@ def pair(parts: LayerParts, sink: int, head: int, query: int) -> Pair:
     one = dataclasses.replace(
         parts, attention=parts.attention[:, row : row + 1], queries=parts.queries[row : row + 1]
     )
-    a, left = float(one.attention[head, 0, sink]), float(remaining(one, sink, head)[0])
-    rest = _written(one, sink, head)[1][0]
+    mixed, left = _others(one, sink)
+    rest = _written(one, sink, head, mixed[head])[1][0]
+    a, share = float(one.attention[head, 0, sink]), float(left[head, 0])
     vector = parts.values[head, sink] @ parts.weight[head]
     if parts.gain is not None:
         vector = vector * parts.gain[query]
-    u = rest.cpu().double().numpy() / (left if left > FULL else np.nan)
+    u = rest.cpu().double().numpy() / (share if share > FULL else np.nan)
     return Pair(a, vector.cpu().double().numpy(), u)
 
 
-def remaining(parts: LayerParts, sink: int, head: int) -> Tensor:
-    """1 - A[h,i,s], [q]: a sum over the other keys, which rounding does not turn into 0."""
-    A = parts.attention[head]
-    return A[:, :sink].sum(dim=-1) + A[:, sink + 1 :].sum(dim=-1)
+def _others(parts: LayerParts, sink: int) -> tuple[Tensor, Tensor]:
+    """The other keys' values, weighted, [H, q, e], and 1 - A[h,i,s] as their sum, [H, q].
+
+    The sink's value is set to 0 rather than its share subtracted, which may be nearly all there is.
+    """
+    values = torch.nn.functional.pad(parts.values, (0, 1), value=1.0)
+    values[:, sink] = 0.0
+    product = parts.attention @ values
+    return product[..., :-1], product[..., -1]
 
 
-def _written(parts: LayerParts, sink: int, head: int) -> tuple[Tensor, Tensor]:
+def _written(parts: LayerParts, sink: int, head: int, mixed: Tensor) -> tuple[Tensor, Tensor]:
     """What the sink and what all other keys write through a head, [q, d] each."""
-    A, V, W = parts.attention[head], parts.values[head], parts.weight[head]
-    own = A[:, sink, None] * (V[sink] @ W)
-    # The sink's column is left out, not subtracted: its share may be nearly all there is.
-    rest = (A[:, :sink] @ V[:sink] + A[:, sink + 1 :] @ V[sink + 1 :]) @ W
+    W = parts.weight[head]
+    own = parts.attention[head, :, sink, None] * (parts.values[head, sink] @ W)
+    rest = mixed @ W
     if parts.gain is None:
         return own, rest
     gain = parts.gain[parts.queries]
