@@ -107,11 +107,11 @@ class EffectiveDimension(Explainer):
         text = max(0, len(subject) - skip)
         needed = parameters.tokens_per_dimension * model.width
         if text < needed and parameters.fill == "none":
-            raise _too_few(model, text, needed)
+            raise _too_few(model, text, needed, skip)
         extra = max(0, needed - text)
         windows = [subject.sequence.ids, *_random_windows(model, extra, skip, run)]
         found = streams.spectra(model, windows, skip, run)
-        if parameters.tokens_per_dimension < ADVISED:
+        if text + extra < ADVISED * model.width:
             run.warn(
                 f"{(text + extra) / model.width:.1f} tokens a dimension instead of {ADVISED}: the "
                 "shares come out too low."
@@ -148,9 +148,9 @@ def _layer(model: Any, parameters: DimensionParameters) -> int:
     return parameters.scree_layer - 1
 
 
-def _too_few(model: Any, text: int, needed: int) -> InputError:
+def _too_few(model: Any, text: int, needed: int, skip: int) -> InputError:
     """The refusal: how many tokens there are, how many it takes, and what would do."""
-    if needed < model.limit:
+    if needed + skip <= model.limit:
         way = "Bring a longer text, choose a smaller model"
     else:
         way = f"More than {model.limit:,} tokens do not fit: choose a smaller model"

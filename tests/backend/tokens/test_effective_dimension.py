@@ -119,6 +119,8 @@ def test_fewer_tokens_when_asked_for_carry_a_warning(tiny):
     count = found.values["tokens"]
     assert 32 <= count < 320
     assert f"{count / 32:.1f} tokens a dimension instead of 10" in warning
+    explain(tiny("llama"), EffectiveDimension, prompt=LONG, tokens_per_dimension=1, run=run)
+    assert run.warnings == [warning]
     with pytest.raises(InputError, match="needs 32 "):
         explain(tiny("llama"), EffectiveDimension, prompt=SHORT, tokens_per_dimension=1)
 

@@ -13,7 +13,7 @@ from backend.tokens.attention import Intervention, intervening
 from backend.tokens.explanation import Prompt, Target
 from backend.tokens.sink_origin import SinkOrigin, onset
 from backend.tokens.sink_position import query_rows
-from tests.backend.tokens.passage import explain, parts_of
+from tests.backend.tokens.passage import explain, parts_of, sequence_of
 from tests.fake import FakeRun
 from tests.tiny import tiny as build
 
@@ -105,6 +105,22 @@ def test_spread_norm_dominance_and_rank(tiny, architecture):
         s = np.linalg.svd(x, compute_uv=False)
         p = s / s.sum()
         assert arrays["rank"][layer] == pytest.approx(np.exp(-(p * np.log(p)).sum()), rel=1e-5)
+
+
+@pytest.mark.parametrize("architecture", FAMILIES)
+def test_heard_queries_and_keys_are_those_of_the_attention(tiny, architecture):
+    """Position encoding and norms included: their softmax is the captured attention."""
+    model = tiny(architecture)
+    ids = sequence_of(model).ids[:6]  # within the sliding window of gemma2
+    cap = getattr(model.hf.config, "attn_logit_softcapping", None)
+    for seen, parts in zip(heard(model, ids), parts_of(model, ids), strict=True):
+        k = np.repeat(seen["k"], 4 // len(seen["k"]), axis=0)
+        scale = getattr(model.hf.config, "query_pre_attn_scalar", seen["q"].shape[-1]) ** -0.5
+        scores = seen["q"] @ k.transpose(0, 2, 1) * scale
+        scores = cap * np.tanh(scores / cap) if cap else scores
+        scores = np.where(np.tril(np.ones((6, 6))) > 0, scores, -np.inf)
+        A = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        np.testing.assert_allclose(A / A.sum(axis=-1, keepdims=True), parts.attention, atol=1e-5)
 
 
 @pytest.mark.parametrize("architecture", FAMILIES)
