@@ -152,6 +152,8 @@ def _too_few(model: Any, text: int, needed: int, skip: int) -> InputError:
     """The refusal: how many tokens there are, how many it takes, and what would do."""
     if needed + skip <= model.limit:
         way = "Bring a longer text, choose a smaller model"
+    elif needed + skip <= model.context:
+        way = f"At most {model.limit:,} tokens fit: raise VITRINE_MAX_TOKENS"
     else:
         way = f"More than {model.limit:,} tokens do not fit: choose a smaller model"
     return InputError(

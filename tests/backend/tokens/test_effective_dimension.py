@@ -100,10 +100,15 @@ def test_too_few_tokens_are_refused_with_the_numbers(tiny):
     assert "fill to random" in str(refused.value)
 
 
-def test_the_advice_fits_what_the_model_can_read():
+def test_the_advice_fits_what_the_model_can_read(monkeypatch):
     model = build("llama", max_position_embeddings=300)
     with pytest.raises(InputError, match="More than 300 tokens do not fit: choose a smaller"):
         explain(model, EffectiveDimension, prompt=SHORT)
+    wide = build("llama")
+    monkeypatch.setattr(type(wide), "limit", 200)
+    with pytest.raises(InputError, match="At most 200 tokens fit: raise VITRINE_MAX_TOKENS"):
+        explain(wide, EffectiveDimension, prompt=SHORT)
+    monkeypatch.undo()
     with pytest.raises(InputError, match="longer text"):
         explain(model, EffectiveDimension, prompt=SHORT, tokens_per_dimension=9)
 
