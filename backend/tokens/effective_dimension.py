@@ -54,11 +54,11 @@ class DimensionParameters(Frozen):
         description="How many times the model's width the text must have in tokens; below 10 the "
         "counts are too low and come with a warning.",
     )
-    exclude_first: bool = Field(
-        True,
+    skip: Annotated[int, Field(ge=0, le=64)] = Field(
+        4,
         title="Leave out first tokens",
-        description="The first token of each window: many models park huge values there, which "
-        "would hold most of the variance.",
+        description="So many tokens at the start of each window: many models park huge values "
+        "there, which would hold most of the variance.",
     )
 
 
@@ -101,8 +101,8 @@ class EffectiveDimension(Explainer):
         subject = Subject.of(model, input, target)
         wanted = parameters.tokens_per_dimension * model.width
         windows = _windows(model, subject, parameters, wanted)
-        left_out = int(parameters.exclude_first)
-        count = sum(len(window) - left_out for window in windows)
+        left_out = parameters.skip
+        count = sum(max(0, len(window) - left_out) for window in windows)
         if count < wanted:
             raise InputError(
                 f"The text has {count:,} tokens to measure; {wanted:,} are needed, "
@@ -135,7 +135,7 @@ def _windows(
     if parameters.text == "prompt":
         ids = subject.sequence.ids
         return [ids[i : i + size] for i in range(0, len(ids), size)]
-    body = size - int(parameters.exclude_first)
+    body = max(1, size - parameters.skip)
     characters = 40 * wanted  # more than a tokenizer's tokens have on average
     encoded = model.tokenizer(reference_text()[:characters], add_special_tokens=False)
     ids = tuple(encoded["input_ids"])

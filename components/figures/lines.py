@@ -110,6 +110,12 @@ def _draw(
             col=1,
         )
         named.add(line.name)
+    _axes(figure, panel, row)
+    if panel.mark is not None:
+        _mark(figure, panel, row, look)
+
+
+def _axes(figure: go.Figure, panel: Panel, row: int) -> None:
     figure.update_xaxes(title=panel.x_title, row=row, col=1)
     figure.update_yaxes(title=panel.y_title, row=row, col=1)
     if panel.ticks is not None:
@@ -125,8 +131,6 @@ def _draw(
         figure.update_yaxes(type="log", **powers, row=row, col=1)
     else:
         figure.update_yaxes(rangemode="tozero", row=row, col=1)
-    if panel.mark is not None:
-        _mark(figure, panel, row, look)
 
 
 def _muted(panel: Panel, name: str) -> bool:

@@ -4,19 +4,20 @@ import numpy as np
 import pytest
 
 from backend.tokens.contribution_weights import ContributionWeights
+from backend.tokens.effective_dimension import EffectiveDimension
 from backend.tokens.explanation import Prompt, Target
 from backend.tokens.logit_lens import LogitLens
-from components.figures import attention, figure, render, tokens
+from backend.tokens.sink_origin import SinkOrigin
+from components.figures import attention, figure, render, tokens, views
 
 PROMPT = Prompt.of("The capital of France is <b> 👩‍👩‍👧 مرحبا")
 
 
 @pytest.fixture
 def explained(tiny, fake_run):
-    def explain(cls):
-        explainer = cls()
-        target = Target(ids=(20, 21))
-        return explainer.explain(tiny(), PROMPT, target, explainer.Parameters(), fake_run)
+    def explain(cls, architecture="llama", **parameters):
+        target, chosen = Target(ids=(20, 21)), cls.Parameters(**parameters)
+        return cls().explain(tiny(architecture), PROMPT, target, chosen, fake_run)
 
     return explain
 
@@ -42,3 +43,19 @@ def test_logit_lens(explained):
     drawn = figure(found, "dark")
     np.testing.assert_array_equal(drawn.data[0].z, found.arrays["top_probs"][:, :, 0])
     assert render.render(drawn, "svg", via="matplotlib").startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(("architecture", "count"), [("llama", 12), ("gpt2", 12), ("mixtral", 7)])
+def test_sink_origin(explained, architecture, count):
+    found = explained(SinkOrigin, architecture)
+    plots = views.plots(found, "dark")
+    assert len(plots) == count
+    np.testing.assert_array_equal(plots[-2].figure.data[0].z, found.arrays["locking_sink"])
+    assert render.render(plots[0].figure, "svg", via="matplotlib").startswith(b"<?xml")
+
+
+def test_effective_dimension(explained):
+    found = explained(EffectiveDimension, fill="random")
+    shares, scree = views.plots(found)
+    np.testing.assert_array_equal(shares.figure.data[1].y, found.arrays["variance_share"][1])
+    np.testing.assert_allclose(scree.figure.data[2].y, found.arrays["spectrum"][2, 1], rtol=1e-6)

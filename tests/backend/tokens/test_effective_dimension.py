@@ -74,7 +74,7 @@ def test_eigenvalues_are_those_of_a_decomposition():
 @pytest.mark.parametrize("architecture", ["llama", "gemma2", "gpt2", "gpt_neox"])
 def test_every_layer_and_part_equals_a_decomposition(architecture, tiny):
     model = tiny(architecture)
-    found = explain(model, EffectiveDimension, prompt=LONG, text="prompt", exclude_first=False)
+    found = explain(model, EffectiveDimension, prompt=LONG, text="prompt", skip=0)
     ids = found.sequence.ids
     assert found.values["tokens"] == len(ids) >= 10 * model.width
     rows = {}
@@ -141,11 +141,11 @@ def test_wide_models_have_some_of_their_layers_measured():
 def test_first_tokens_are_left_out(tiny):
     model = tiny("llama")
     with_first, without = (
-        explain(model, EffectiveDimension, prompt=LONG, text="prompt", exclude_first=chosen)
-        for chosen in (False, True)
+        explain(model, EffectiveDimension, prompt=LONG, text="prompt", skip=chosen)
+        for chosen in (0, 3)
     )
     windows = -(-len(with_first.sequence) // 512)
-    assert with_first.values["tokens"] - without.values["tokens"] == windows
+    assert with_first.values["tokens"] - without.values["tokens"] == 3 * windows
 
 
 def test_the_bundled_models_attention_fills_less_than_its_residual_stream(smollm2):
