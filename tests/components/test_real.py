@@ -55,7 +55,7 @@ def test_sink_origin(explained, architecture, count):
 
 
 def test_effective_dimension(explained):
-    found = explained(EffectiveDimension, fill="random")
+    found = explained(EffectiveDimension, tokens_per_dimension=10)
     shares, scree = views.plots(found)
     np.testing.assert_array_equal(shares.figure.data[1].y, found.arrays["variance_share"][1])
     np.testing.assert_allclose(scree.figure.data[2].y, found.arrays["spectrum"][2, 1], rtol=1e-6)
