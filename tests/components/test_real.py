@@ -55,7 +55,9 @@ def test_sink_origin(explained, architecture, count):
 
 
 def test_effective_dimension(explained):
-    found = explained(EffectiveDimension, tokens_per_dimension=10)
-    shares, scree = views.plots(found)
+    found = explained(EffectiveDimension)
+    shares, _, scree = views.plots(found)
     np.testing.assert_array_equal(shares.figure.data[1].y, found.arrays["variance_share"][1])
-    np.testing.assert_allclose(scree.figure.data[2].y, found.arrays["spectrum"][2, 1], rtol=1e-6)
+    held = np.cumsum(found.arrays["spectrum"][2, 1], dtype=np.float64)
+    assert scree.figure.data[5].name == "residual stream, layer 2"
+    np.testing.assert_allclose(scree.figure.data[5].y, held, rtol=1e-6)
