@@ -66,16 +66,17 @@ def cancel_button(compared: Sequence[Item], key: str) -> None:
         )
 
 
-def grid(compared: Sequence[Item], draw: Callable[[Item], None], key: str) -> None:
-    """Draw one bordered panel an item, two a row.
+def grid(compared: Sequence[Item], draw: Callable[[Item], None], key: str, across: int = 2) -> None:
+    """Draw one bordered panel an item.
 
     Args:
         draw: draws a finished item's explanation.
         key: makes the widgets of the panels unique.
+        across: panels a row.
     """
-    for start in range(0, len(compared), 2):
-        row = compared[start : start + 2]
-        for column, item in zip(st.columns(2), row, strict=False):
+    for start in range(0, len(compared), across):
+        row = compared[start : start + across]
+        for column, item in zip(st.columns(across), row, strict=False):
             with column, st.container(border=True):
                 _panel(item, draw, f"{key}.{item.request.explainer}")
 

@@ -13,6 +13,7 @@ from backend.tokens.explanation import TokenExplanation
 from backend.tokens.sequence import Level
 from components.compare import Item, pick
 from components.figures import attention, hops, labels, palette, tokens, views
+from components.figures.plot import Plot
 from components.plain import plain
 from components.session import theme_name
 from components.token_strip import token_strip
@@ -229,7 +230,16 @@ def saw(continuation: TokenExplanation) -> None:
 
 
 def view(found: TokenExplanation, key: str) -> None:
-    """The plots of a view, one below the other, each with how to read it."""
-    for number, plot in enumerate(views.plots(found, theme_name())):
-        st.plotly_chart(plot.figure, theme=None, key=f"{key}.{number}", alt=plot.title)
-        st.caption(plot.how_to_read)
+    """The plots of a view, two a row, each with how to read it."""
+    plots = views.plots(found, theme_name())
+    across = min(2, len(plots))
+    for start in range(0, len(plots), across):
+        for place, column in enumerate(st.columns(across, gap="medium"), start=start):
+            if place < len(plots):
+                with column:
+                    _plot(plots[place], f"{key}.{place}")
+
+
+def _plot(plot: Plot, key: str) -> None:
+    st.plotly_chart(plot.figure, theme=None, key=key, alt=plot.title)
+    st.caption(plot.how_to_read)

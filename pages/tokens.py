@@ -178,7 +178,10 @@ def draw(item: compare.Item) -> None:
         token_views.strip(item, level, shared)
 
 
-compare.grid(compared, draw, "t.grid")
+# A view's plots need the page's width; they come below what stands side by side.
+views = [item for item in compared if item.explainer.role == "view"]
+compare.grid([item for item in compared if item not in views], draw, "t.grid")
+compare.grid(views, draw, "t.views", across=1)
 
 scores_tab, read_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
     [
