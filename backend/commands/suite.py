@@ -221,11 +221,13 @@ def _notes(outcome: dict[str, Any]) -> list[str]:
 
 
 def _compared(outcome: dict[str, Any]) -> list[str]:
-    """The paired differences over all cases; those by kind are for `--json`."""
-    over = [one for one in outcome["differences"] if one["kind"] == suite_table.ALL]
+    """The paired differences that were measured, over all cases and kind by kind."""
     lines = [f"{'paired difference':60}{'cases':>6}{'mean':>{_CELL}}"]
-    for one in over:
-        name = f"{one['metric']}: {one['first']} - {one['other']}"
+    for one in outcome["differences"]:
+        if not one["difference"]["n"]:
+            continue
+        kind = "" if one["kind"] == suite_table.ALL else f"{one['kind']} "
+        name = f"{kind}{one['metric']}: {one['first']} - {one['other']}"
         lines.append(
             f"{name:60}{one['difference']['n']:>6}{_cell(one['difference']):>{_CELL}}"
             f"  {one['verdict']}"

@@ -234,3 +234,21 @@ def test_interrupt_is_status_130_and_cancels(model: Path, capfd, monkeypatch) ->
     assert len(cancelled) == 2
     [engine] = engines
     assert engine._closed
+
+
+def test_the_table_gives_its_verdict_kind_by_kind_and_only_on_what_was_measured() -> None:
+    from backend.commands import suite
+
+    def one(kind: str, metric: str, n: int) -> dict:
+        mean = {"mean": 0.25, "low": 0.1, "high": 0.4, "n": n}
+        return {
+            "kind": kind, "metric": metric, "first": "alti", "other": "random",
+            "difference": mean, "verdict": "above",
+        }  # fmt: skip
+
+    lines = suite._compared(
+        {"differences": [one("all", "recovery", 8), one("single", "recovery", 4),
+                         one("all", "rise", 0)]}
+    )  # fmt: skip
+    assert [line.split(":")[0] for line in lines[1:]] == ["recovery", "single recovery"]
+    assert lines[2].endswith("0.250 [0.100, 0.400]  above")
