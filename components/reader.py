@@ -73,8 +73,12 @@ export default function (component) {
   find(".h-top").textContent = data.titles[2]
   page.setAttribute("aria-label", data.titles[0])
   answer.setAttribute("aria-label", data.titles[1])
-  const send = (change) =>
-    setStateValue("pick", { span: data.span, source: data.source, ...change })
+  // What was chosen last, also while the server still draws the choice before.
+  let pick = { span: data.span, source: data.source }
+  const send = (change) => {
+    pick = { ...pick, ...change }
+    setStateValue("pick", pick)
+  }
   const same = (a, b) => a && b && a[0] === b[0] && a[1] === b[1]
   const over = (u, range) => range && u.at[0] < range[1] && range[0] < u.at[1]
 
@@ -95,13 +99,17 @@ export default function (component) {
     }
     return span
   }
-  const source = (u) => send({ source: same(u.at, data.source) ? null : u.at })
+  const source = (u) => send({ source: same(u.at, pick.source) ? null : u.at })
   const explain = (u, extend) => send({
-    span: extend && data.span
-      ? [Math.min(data.span[0], u.at[0]), Math.max(data.span[1], u.at[1])]
+    span: extend && pick.span
+      ? [Math.min(pick.span[0], u.at[0]), Math.max(pick.span[1], u.at[1])]
       : u.at,
   })
   const keep = [page.scrollTop, answer.scrollTop]
+  // A drawing replaces the units: the one with the keyboard's focus gives it to its successor.
+  const focused = page.getRootNode().activeElement
+  const held = [page, answer, list].map((group) =>
+    [...group.children].findIndex((child) => focused && child.contains(focused)))
   page.replaceChildren(...data.prompt.map((u) => draw(u, over(u, data.source), source)))
   answer.replaceChildren(...data.answer.map((u) => draw(u, over(u, data.span), explain)))
   page.scrollTop = keep[0]
@@ -123,6 +131,11 @@ export default function (component) {
     item.append(button)
     return item
   }))
+  for (const [i, group] of [page, answer, list].entries()) {
+    const child = group.children[held[i]]
+    const successor = child && (child.querySelector("button") ?? child)
+    successor?.focus({ preventScroll: true })
+  }
 
   const outline = () => {
     const height = map.clientHeight, whole = page.scrollHeight || 1

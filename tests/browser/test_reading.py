@@ -113,4 +113,10 @@ def test_a_source_shows_where_it_went_and_the_choice_can_be_extended(
     for pressed in ("true", "false"):
         source.press("Enter")
         expect(source).to_have_attribute("aria-pressed", pressed)
+        expect(source).to_be_focused()
+    # Pressed again before the first press is drawn, it is let go again.
+    source.press("Enter")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(4000)
+    expect(source).to_have_attribute("aria-pressed", "false")
     assert page.locator(".map i").count() > 0
