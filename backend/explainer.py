@@ -90,7 +90,9 @@ class Explainer(ABC):
     id: ClassVar[str]
     title: ClassVar[str]
     family: ClassVar[str]
-    role: ClassVar[Literal["attribution", "view", "preparation", "score"]] = "attribution"
+    role: ClassVar[Literal["attribution", "slicing", "view", "preparation", "score"]] = (
+        "attribution"
+    )
     reference: ClassVar[Reference | None] = None
     reconstruction: ClassVar[bool] = False
     how_to_read: ClassVar[str] = ""

@@ -25,7 +25,7 @@ from backend.settings import Settings
 
 REMEMBERED = 512
 """Finished jobs kept for those who ask how they ended."""
-_PRIORITY = {"preparation": 0, "attribution": 1, "view": 1, "score": 2}
+_PRIORITY = {"preparation": 0, "attribution": 1, "slicing": 1, "view": 1, "score": 2}
 
 
 class Engine:
