@@ -80,7 +80,7 @@ export default function (component) {
     setStateValue("pick", pick)
   }
   const same = (a, b) => a && b && a[0] === b[0] && a[1] === b[1]
-  const over = (u, range) => range && u.at[0] < range[1] && range[0] < u.at[1]
+  const over = (u, range) => Boolean(range) && u.at[0] < range[1] && range[0] < u.at[1]
 
   const draw = (u, pressed, act) => {
     const span = document.createElement("span")
