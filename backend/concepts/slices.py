@@ -11,6 +11,8 @@ from backend.concepts.explanation import ConceptExplanation, ConceptTable
 from backend.errors import InputError
 
 FEWEST_ERRORS = 20
+SLICES = 10
+"""How many slices every method looks for unless told, so that their rows compare."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,11 +16,12 @@ the least relevant first.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+
+from backend.metric import Metric
 
 RankBy = Literal["signed", "absolute"]
 
@@ -34,16 +35,6 @@ NOT_FINITE = "the model gave no finite probability with some tokens removed"
 
 SMALLEST_DROP = 1e-6
 """Log-prob change below which a curve cannot be put on a scale from 1 to 0."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Metric:
-    """One column of a scoreboard."""
-
-    id: str
-    title: str
-    higher_is_better: bool
-    how_to_read: str
 
 
 METRICS: tuple[Metric, ...] = (
