@@ -139,7 +139,8 @@ def _start(points: np.ndarray, count: int, run: Run) -> np.ndarray:
     from sklearn.cluster import KMeans
 
     run.progress(0, STEPS, "k-means")
-    return np.eye(count)[KMeans(count, n_init=1, random_state=run.seed).fit_predict(points)]
+    assigned = KMeans(count, n_init=1, random_state=run.seed).fit_predict(points)
+    return np.asarray(np.eye(count)[assigned])
 
 
 def _kept(

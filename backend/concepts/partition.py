@@ -37,7 +37,7 @@ class SliceParameters(Frozen):
 
 def concept_logits(table: ConceptTable, errors: np.ndarray) -> np.ndarray:
     """[e, k] float64: where the bottleneck puts the errors."""
-    return table.arrays["logits"][errors].astype(np.float64)
+    return np.asarray(table.arrays["logits"][errors], dtype=np.float64)
 
 
 def encoded(table: ConceptTable, errors: np.ndarray) -> tuple[np.ndarray, str]:
