@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from backend.catalogue import catalogue
-from backend.commands import doctor, explain, score, work
+from backend.commands import doctor, explain, work
+from backend.commands.desk import FAMILIES, desk
 from backend.commands.explain import Renderer
 from backend.errors import InputError, VitrineError, shown
 from backend.settings import Settings, settings
@@ -70,8 +71,8 @@ def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any],
         return found, doctor.table(found)
     options = work.with_folder(_settings(), given.model)
     if given.command == "score":
-        found = score.run(given, options)
-        return found, score.table(found)
+        found = desk(given.family).score(given, options)
+        return found, desk(given.family).table(found)
     found = explain.run(given, options, renderer)
     return found, explain.table(found)
 
@@ -99,16 +100,20 @@ def parser() -> argparse.ArgumentParser:
     listed.add_argument("--json", action="store_true")
     for command, add, about in (
         ("explain", explain.add, "write explanations of one input"),
-        ("score", score.add, "the faithfulness of explainers on one input"),
+        ("score", _add_score, "how good explainers are on one input, beside chance"),
     ):
         families = commands.add_parser(command, help=about).add_subparsers(
             dest="family", required=True, parser_class=_Parser
         )
-        for name in work.FAMILIES:
-            add(families.add_parser(name, help=catalogue()[name].summary))
+        for name in FAMILIES:
+            add(families.add_parser(name, help=catalogue()[name].summary), name)
     check = commands.add_parser("doctor", help="versions, device, store, browser")
     check.add_argument("--json", action="store_true")
     return root
+
+
+def _add_score(parser: argparse.ArgumentParser, family: str) -> None:
+    desk(family).add_score(parser)
 
 
 def _listed(family: str | None) -> dict[str, Any]:

@@ -7,16 +7,15 @@ import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from backend.bundle import digest
 from backend.commands import work
+from backend.commands.desk import Desk, desk
 from backend.engine.engine import Engine
 from backend.errors import InputError
-from backend.explanation import Comparison, Explanation, Request
+from backend.explanation import Comparison, Explanation
 from backend.settings import Settings
-from backend.tokens import arguments, files, plan
-from backend.tokens.explanation import Prompt, Target, TokenExplanation
 
 FIGURES = ("png", "svg", "pdf", "html")
 
@@ -34,38 +33,11 @@ class Renderer(Protocol):
         """Digest of the code that draws: another one draws anew."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add(parser: argparse.ArgumentParser, family: str) -> None:
     """Add the flags of `explain`."""
-    arguments.add(parser)
-    work.add(parser)
+    desk(family).add_explain(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, required=True)
     parser.add_argument("--figure", metavar="FORMATS", default="", help=", ".join(FIGURES))
-
-
-def asked(given: argparse.Namespace, engine: Engine) -> tuple[Comparison, Prompt]:
-    """The comparison the flags describe, its input stored."""
-    family = work.family_of(given.family)
-    prompt = arguments.prompt(given, engine.settings)
-    comparison = Comparison(
-        family=family.id,
-        model=work.model(given.model, given.precision, family),
-        input=engine.put_input(prompt, family.id),
-        target=arguments.target(given).model_dump(mode="json"),
-        choices=work.choices(given.explainer, given.set, family),
-        seed=given.seed,
-    )
-    return comparison, prompt
-
-
-def requests(
-    engine: Engine, comparison: Comparison
-) -> tuple[TokenExplanation, tuple[Request, ...]]:
-    """The answer, and the requests about it."""
-    [(_, found)] = work.finish(engine, [plan.continuation_request(comparison)])
-    continuation = cast(TokenExplanation, found)
-    span = Target.model_validate(comparison.target).span
-    arguments.check_span(span, len(continuation.values["ids"]))
-    return continuation, plan.requests(comparison, continuation)
 
 
 def run(given: argparse.Namespace, settings: Settings, renderer: Renderer) -> dict[str, Any]:
@@ -76,16 +48,17 @@ def run(given: argparse.Namespace, settings: Settings, renderer: Renderer) -> di
             f"No figure format '{unknown[0]}'.", "--figure", f"Use {', '.join(FIGURES)}."
         )
     _folder(given.out)
+    asked = desk(given.family)
     engine = Engine(settings)
     try:
-        comparison, prompt = asked(given, engine)
+        comparison = asked.comparison(given, engine)
         results = []
-        for request in requests(engine, comparison)[1]:
+        for request in asked.requests(engine, comparison):
             started = time.perf_counter()
             [(job, found)] = work.finish(engine, [request])
             seconds = time.perf_counter() - started
             folder = given.out / request.explainer
-            _write(folder, cast(TokenExplanation, found), prompt, formats, engine, renderer)
+            _write(folder, found, asked, comparison, formats, engine, renderer)
             results.append(
                 {
                     "explainer": request.explainer,
@@ -111,8 +84,9 @@ def table(outcome: dict[str, Any]) -> str:
 
 def _write(
     folder: Path,
-    explanation: TokenExplanation,
-    prompt: Prompt,
+    explanation: Explanation,
+    family: Desk,
+    comparison: Comparison,
     formats: list[str],
     engine: Engine,
     renderer: Renderer,
@@ -124,11 +98,7 @@ def _write(
         return engine.store.remember(drawn, "figure", lambda: renderer.picture(explanation, name))
 
     contents = {
-        "explanation.json": files.values(explanation),
-        "arrays.safetensors": files.arrays(explanation),
-        "scores.csv": files.numbers(explanation),
-        "card.html": files.card(explanation, prompt, picture("svg")),
-        files.PROMPT_FILE: files.prompt_json(prompt).encode(),
+        **family.files(explanation, comparison, engine, picture),
         **{f"figure.{name}": picture(name) for name in formats},
     }
     _folder(folder)

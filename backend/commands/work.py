@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -17,10 +18,9 @@ from backend.engine.job import Job
 from backend.errors import InputError, ModelNotReady, VitrineError, shown
 from backend.explainer import Family
 from backend.explanation import Choice, Explanation, ModelRef, Precision, Request
+from backend.metric import Metric
 from backend.settings import Settings
 
-FAMILIES = ("tokens",)
-"""The families whose inputs and answers have flags; `list` names all."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
 
 
@@ -131,6 +131,22 @@ def check_ranks(family: Family, chosen: Sequence[Choice]) -> None:
                 "--explainer",
                 "Leave it out.",
             )
+
+
+def score_table(rows: Sequence[dict[str, Any]], metrics: Sequence[Metric]) -> str:
+    """Scores for people: a line a row, a column a metric, and why a number is not defined."""
+    shown = [metric for metric in metrics if metric.id in rows[0]]
+    arrows = ["higher" if metric.higher_is_better else "lower" for metric in shown]
+    lines = [
+        f"{'':24}" + "".join(f"{metric.id[:16]:>18}" for metric in shown),
+        f"{'better is':24}" + "".join(f"{arrow:>18}" for arrow in arrows),
+    ]
+    for row in rows:
+        cells = (row[metric.id] for metric in shown)
+        numbers = (f"{'-':>18}" if value is None else f"{value:18.4f}" for value in cells)
+        lines.append(f"{row['explainer']:24}" + "".join(numbers))
+    reasons = {reason for row in rows for reason in row["undefined"].values()}
+    return "\n".join([*lines, *(f"not defined: {reason}" for reason in sorted(reasons))])
 
 
 def _set(
