@@ -1,0 +1,69 @@
+"""Ready examples: data whose weak spots are known, and the recipe of a model that has them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from backend.concepts.explanation import Recipe
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A bundled data set with a recipe, and what to look at."""
+
+    id: str
+    title: str
+    about: str
+    model: str
+    """Id of the preset."""
+    recipe: Recipe
+
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "mnist_sum",
+        "Digit sums",
+        "Two handwritten digits, red or white; the class is their sum. Few training pictures show "
+        "2 and 2, or 1 and 1 in white: there the model names the concepts rightly and still gets "
+        "the sum wrong.",
+        "mnist-sum",
+        Recipe(),
+    ),
+    Example(
+        "shapes",
+        "Coloured shapes",
+        "Striped shapes are nearly always on water, and the stripes are faint: the model reads "
+        "“striped” off the water. It fails for plain shapes on water and striped ones on land, "
+        "because that concept is wrong.",
+        "shapes",
+        Recipe(),
+    ),
+    Example(
+        "breast_cancer",
+        "Breast cancer",
+        "Measured cell nuclei, benign or malignant. Ten of the measurements, high or low, are the "
+        "concepts; a model guesses them from the other twenty. No weak spots were planted.",
+        "breast-cancer",
+        Recipe(epochs=40),
+    ),
+    Example(
+        "xor",
+        "Exclusive or",
+        "The class is true if just one of two concepts is. No single linear head can say that; a "
+        "mixture of two can.",
+        "xor",
+        Recipe(),
+    ),
+)
+
+
+def example(name: str) -> Example:
+    """The example with this id.
+
+    Raises:
+        KeyError: there is none; the text lists those there are.
+    """
+    for entry in EXAMPLES:
+        if entry.id == name:
+            return entry
+    raise KeyError(f"no example '{name}'; there are {', '.join(e.id for e in EXAMPLES)}")
