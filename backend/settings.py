@@ -70,6 +70,18 @@ class Settings(BaseSettings):
     max_new_tokens: int = Field(256, ge=1, description="Longest generated answer, in tokens.")
     max_upload_mb: float = Field(10.0, gt=0, description="Largest uploaded prompt file (MB).")
     max_prompts: int = Field(1000, ge=1, description="Most prompts read from one file.")
+    max_table_mb: float = Field(
+        50.0, gt=0, description="Largest uploaded table, label head or zip of pictures (MB)."
+    )
+    max_unpacked_mb: float = Field(
+        1000.0, gt=0, description="Most that an uploaded archive may unpack to (MB)."
+    )
+    max_samples: int = Field(100_000, ge=1, description="Most samples of an uploaded table.")
+    max_columns: int = Field(5000, ge=2, description="Most columns of an uploaded table.")
+    max_pictures: int = Field(10_000, ge=1, description="Most samples that may have pictures.")
+    max_megapixels: float = Field(
+        50.0, gt=0, description="Largest uploaded picture (millions of pixels)."
+    )
     export_timeout_s: float = Field(
         60.0, gt=0, description="Seconds the browser may take for one exported figure."
     )
