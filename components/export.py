@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, Protocol, cast
 
 import streamlit as st
 
-from backend.explanation import Comparison
-from backend.tokens import files
-from backend.tokens.explanation import Prompt, TokenExplanation
+from backend.explanation import Explanation, Request
 from components.compare import Item, pick
 from components.figures import render
 from components.picture import picture
@@ -29,7 +27,26 @@ MIME = {
 }
 
 
-def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
+class Files(Protocol):
+    """What a family's explanations are written as: its module `files`."""
+
+    def numbers(self, explanation: Any) -> bytes:
+        """CSV."""
+
+    def values(self, explanation: Any) -> bytes:
+        """JSON."""
+
+    def arrays(self, explanation: Any) -> bytes:
+        """safetensors."""
+
+    def card(self, explanation: Any, given: Any, picture: bytes) -> bytes:
+        """The explanation card; `given` is the input."""
+
+    def command(self, request: Request, given: Any) -> str:
+        """The command line that gives the explanation again."""
+
+
+def panel(compared: Sequence[Item], family: str, files: Files, prefix: str) -> None:
     """Pick a result, then download its figure, its numbers or its card."""
     done = [item for item in compared if item.explanation is not None]
     if not done:
@@ -39,8 +56,8 @@ def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
     theme = st.segmented_control(
         "Figure theme", ("light", "dark"), default="light", required=True, key=f"{prefix}.theme"
     )
-    found = cast(TokenExplanation, item.explanation)
-    given = engine().get_input(opened.family, opened.input)
+    found = cast(Explanation, item.explanation)
+    given = engine().get_input(family, item.request.input)
     name = f"{item.request.explainer}-{found.source().key[:12]}"
     with st.container(horizontal=True):
         for kind, hint in render.capabilities().items():
@@ -50,7 +67,7 @@ def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
         _button(name, "csv", partial(files.numbers, found))
         _button(name, "json", partial(files.values, found))
         _button(name, "safetensors", partial(files.arrays, found))
-        if isinstance(given, Prompt):
+        if given is not None:
             _button(
                 name,
                 "card",
@@ -60,7 +77,7 @@ def panel(compared: Sequence[Item], opened: Comparison, prefix: str) -> None:
     hints = {hint for hint in render.capabilities().values() if hint}
     for hint in hints:
         st.caption(f":material/info: {plain(hint)}")
-    if isinstance(given, Prompt):
+    if given is not None:
         st.caption("The command that reproduces this result:")
         st.code(files.command(found.source().request, given), language="bash", wrap_lines=True)
 

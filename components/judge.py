@@ -2,62 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from backend import agreement
 from backend.engine.job import Job
-from backend.explanation import Request
-from backend.tokens.explanation import TokenExplanation
-from backend.tokens.metrics import METRICS
+from backend.explanation import Explanation, Request
+from backend.metric import Metric
 from components import jobs
 from components.compare import Item, cancel_button
-from components.figures import labels, scores
+from components.figures import scores
 from components.plain import plain
 from components.session import theme_name
 
-OPERATORS = {"key_masking": "Key masking", "neutral": "Neutral token"}
+
+@dataclasses.dataclass(frozen=True)
+class Board:
+    """What a family's scores are.
+
+    `operators`: names of the ways something is taken away, by id; none where nothing is.
+    `curves`: (scores by method, operator, theme) -> figure, where there are curves.
+    """
+
+    metrics: Sequence[Metric]
+    operators: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    curves: Callable[[Mapping[str, Any], str, str], go.Figure] | None = None
+    curves_alt: str = ""
+    what: str = ""
+    """What stands before the operators, e.g. "A token is taken away by"."""
+    title: str = "Faithfulness"
 
 
-def scoreboard(scored: Sequence[tuple[str, Item, Item | None]], prefix: str) -> None:
+def scoreboard(scored: Sequence[tuple[str, Item, Item | None]], board: Board, prefix: str) -> None:
     """The faithfulness of every method by one harness, with a random row.
 
     Args:
         scored: (name, the score's item, the item it is about or None for the random row).
     """
-    operator = st.segmented_control(
-        "A token is taken away by",
-        list(OPERATORS),
-        format_func=OPERATORS.__getitem__,
-        default="key_masking",
-        required=True,
-        key=f"{prefix}.operator",
-    )
+    operator = next(iter(board.operators), "")
+    if len(board.operators) > 1:
+        picked = st.segmented_control(
+            board.what,
+            list(board.operators),
+            format_func=board.operators.__getitem__,
+            default=operator,
+            required=True,
+            key=f"{prefix}.operator",
+        )
+        operator = str(picked)
     done = [entry for entry in scored if entry[1].explanation is not None]
     _pending(scored, prefix)
     if not done:
         return
-    rows = [_row(name, score, about, str(operator)) for name, score, about in done]
+    rows = [_row(name, score, about, operator) for name, score, about in done]
     st.plotly_chart(
-        scores.scoreboard(rows, theme=theme_name()),
+        scores.scoreboard(rows, board.metrics, theme_name(), board.title),
         theme=None,
         key=f"{prefix}.board",
-        alt="Faithfulness of each method beside random rankings",
+        alt="Scores of each method beside random ones",
     )
-    _numbers(rows)
-    _undefined(done, str(operator))
-    curves = {name: cast(TokenExplanation, score.explanation) for name, score, _ in done}
-    st.plotly_chart(
-        scores.curves(curves, str(operator), theme=theme_name()),
-        theme=None,
-        key=f"{prefix}.curves",
-        alt="Answer probability as tokens are taken away, most important first and last",
-    )
+    _numbers(rows, board.metrics)
+    _undefined(done, operator, board.metrics)
+    if board.curves is not None:
+        curves = {name: score.explanation for name, score, _ in done}
+        st.plotly_chart(
+            board.curves(curves, operator, theme_name()),
+            theme=None,
+            key=f"{prefix}.curves",
+            alt=board.curves_alt,
+        )
     with st.expander("How to read these numbers"):
-        for metric in METRICS:
+        for metric in board.metrics:
             better = "higher is better" if metric.higher_is_better else "lower is better"
             st.markdown(f"**{metric.title}** ({better}). {metric.how_to_read}")
 
@@ -87,50 +107,63 @@ def _again(requests: Sequence[Request]) -> None:
 
 
 def _row(name: str, score: Item, about: Item | None, operator: str) -> scores.ScoreRow:
-    found = cast(TokenExplanation, score.explanation)
+    values = cast(Explanation, score.explanation).values
     subject = about.explanation.source() if about and about.explanation else None
+    spread = values.get("spread", {})
     return scores.ScoreRow(
         name=name,
-        metrics=found.values["metrics"][operator],
-        spread=found.values.get("spread", {}).get(operator, {}),
+        metrics=values["metrics"][operator] if operator else values["metrics"],
+        spread=spread.get(operator, {}) if operator else spread,
         seconds=subject.seconds if subject else None,
         forward_passes=subject.forward_passes if subject else None,
     )
 
 
-def _numbers(rows: Sequence[scores.ScoreRow]) -> None:
-    titles = {metric.id: metric.title for metric in METRICS}
+def _numbers(rows: Sequence[scores.ScoreRow], metrics: Sequence[Metric]) -> None:
+    titles = {metric.id: metric.title for metric in metrics}
     table = []
     for row in rows:
         line: dict[str, Any] = {"method": row.name}
         line |= {title: row.metrics.get(name) for name, title in titles.items()}
-        line |= {"seconds": row.seconds, "forward passes": row.forward_passes}
+        line |= {"seconds": row.seconds}
+        if any(other.forward_passes for other in rows):
+            line |= {"forward passes": row.forward_passes}
         table.append(line)
     number = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(
         table,
         hide_index=True,
         column_config=dict.fromkeys([*titles.values(), "seconds"], number),
-        alt="Faithfulness numbers",
+        alt="Score numbers",
     )
 
 
-def _undefined(done: Sequence[tuple[str, Item, Item | None]], operator: str) -> None:
+def _undefined(
+    done: Sequence[tuple[str, Item, Item | None]], operator: str, known: Sequence[Metric]
+) -> None:
     reasons: dict[str, set[str]] = {}
-    titles = {metric.id: metric.title for metric in METRICS}
+    titles = {metric.id: metric.title for metric in known}
     for _, score, _ in done:
-        for name, reason in (
-            score.explanation.values["undefined"] if score.explanation else {}
-        ).items():
-            where, _, metric = name.partition("/")
-            if where == operator:
+        undefined = score.explanation.values["undefined"] if score.explanation else {}
+        for name, reason in undefined.items():
+            where, _, metric = name.rpartition("/")
+            if where in ("", operator):
                 reasons.setdefault(reason, set()).add(titles.get(metric, metric))
     for reason, metrics in reasons.items():
         st.caption(f"Not defined: {', '.join(sorted(metrics))}: {plain(reason)}")
 
 
-def agree(compared: Sequence[Item], prefix: str) -> None:
-    """How far the methods agree, and for two of them which tokens they rank differently."""
+@dataclasses.dataclass(frozen=True)
+class Ranked:
+    """What a family's attributions rank: a word for one of them, and the name of each."""
+
+    what: str
+    names: Callable[[Any], Sequence[str]]
+    signed: Callable[[Any], bool] = lambda _: True
+
+
+def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
+    """How far the methods agree, and for two of them what they rank differently."""
     done = [
         item
         for item in compared
@@ -141,7 +174,7 @@ def agree(compared: Sequence[Item], prefix: str) -> None:
         return
     names = [item.title for item in done]
     maps = [item.explanation.arrays["scores"] for item in done if item.explanation]
-    signed = [cast(TokenExplanation, item.explanation).signed for item in done]
+    signed = [ranked.signed(item.explanation) for item in done]
     found = agreement.agreement(names, maps, signed=signed)
     kinds = {
         "Rank correlation (Spearman)": found.spearman,
@@ -161,10 +194,10 @@ def agree(compared: Sequence[Item], prefix: str) -> None:
     )
     for reason in sorted(set(found.reasons.values())):
         st.caption(f"Not defined: {plain(reason)}")
-    _differences(done, event, prefix)
+    _differences(done, event, ranked, prefix)
 
 
-def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
+def _differences(done: Sequence[Item], event: Any, ranked: Ranked, prefix: str) -> None:
     names = [item.title for item in done]
     clicked = [p for p in event.selection.points if p.get("customdata")] if event else []
     first, second = names[0], names[1]
@@ -180,18 +213,21 @@ def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
     if a == b:
         st.caption("Choose two different methods, or click a cell of the matrix.")
         return
-    one, other = (cast(TokenExplanation, done[names.index(n)].explanation) for n in (a, b))
+    one, other = (cast(Explanation, done[names.index(n)].explanation) for n in (a, b))
     x, y = one.arrays["scores"], other.arrays["scores"]
-    sequence = one.sequence
     differing = agreement.differing(x, y, 10)
     if not differing:
-        st.caption("These two rank all tokens alike.")
+        st.caption(f"These two rank all {ranked.what}s alike.")
         return
-    st.caption("Tokens these two rank most differently; a click on the matrix picks the pair.")
+    st.caption(
+        f"What these two rank most differently ({ranked.what}s); a click on the matrix picks the "
+        "pair."
+    )
+    words = ranked.names(one)
     st.dataframe(
         [
             {
-                "token": labels.visible(sequence.text[slice(*sequence.offsets[p])]),
+                ranked.what: words[p],
                 "position": p,
                 f"rank by {a}": _rank(x, p),
                 f"rank by {b}": _rank(y, p),
@@ -201,7 +237,7 @@ def _differences(done: Sequence[Item], event: Any, prefix: str) -> None:
             for p in differing
         ],
         hide_index=True,
-        alt=f"Tokens ranked differently by {a} and {b}",
+        alt=f"Ranked differently by {a} and {b}",
     )
 
 

@@ -10,16 +10,33 @@ import streamlit as st
 
 from backend.catalogue import find
 from backend.tokens.explanation import TokenExplanation
+from backend.tokens.metrics import METRICS
 from backend.tokens.sequence import Level
 from components.compare import Item, pick
-from components.figures import attention, hops, labels, palette, tokens, views
+from components.figures import attention, curves, hops, labels, palette, tokens, views
 from components.figures.plot import Plot
+from components.judge import Board, Ranked
 from components.plain import plain
 from components.session import theme_name
 from components.token_strip import token_strip
 
+BOARD = Board(
+    metrics=METRICS,
+    operators={"key_masking": "Key masking", "neutral": "Neutral token"},
+    curves=lambda found, operator, theme: curves.curves(found, operator, theme),
+    curves_alt="Answer probability as tokens are taken away, most important first and last",
+    what="A token is taken away by",
+)
 LEVELS: tuple[Level, ...] = ("token", "word", "sentence")
 SHARED, OWN = "Shared", "Each its own"
+
+
+def _names(found: TokenExplanation) -> list[str]:
+    text = found.sequence.text
+    return [labels.visible(text[slice(*at)]) for at in found.sequence.offsets]
+
+
+RANKED = Ranked("token", _names, lambda found: bool(found.signed))
 
 
 def answer(

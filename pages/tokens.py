@@ -4,7 +4,7 @@ import streamlit as st
 
 from backend.catalogue import catalogue
 from backend.explanation import Comparison
-from backend.tokens import plan
+from backend.tokens import files, plan
 from backend.tokens.shorten import OFFER
 from components import (
     choose,
@@ -206,13 +206,13 @@ if scores_tab.open:
         about = [*scored_maps, None]
         names = [item.title if item else "random" for item in about]
         rows = zip(names, compare.items(wanted_scores), about, strict=True)
-        judge.scoreboard(list(rows), "t.scores")
+        judge.scoreboard(list(rows), token_views.BOARD, "t.scores")
 if read_tab.open:
     with read_tab:
         reading.panel(opened, continuation, "t.read")
 if agree_tab.open:
     with agree_tab:
-        judge.agree(compared, "t.agree")
+        judge.agree(compared, token_views.RANKED, "t.agree")
 if heads_tab.open:
     with heads_tab:
         token_views.heatmaps(compared, "t.heads")
@@ -224,4 +224,4 @@ if saw_tab.open:
         token_views.saw(continuation)
 if export_tab.open:
     with export_tab:
-        export.panel(compared, opened, "t.export")
+        export.panel(compared, opened.family, files, "t.export")

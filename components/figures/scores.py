@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from backend.tokens.metrics import METRICS
+from backend.metric import Metric
 from components.figures.curves import RANDOM, curves
 from components.figures.frame import color_axis, frame, numbered
 from components.figures.matrix import agreement
@@ -50,8 +50,9 @@ def distance(
 
 def scoreboard(
     rows: Sequence[ScoreRow],
+    metrics: Sequence[Metric],
     theme: str = "light",
-    directions: Mapping[str, bool] | None = None,
+    title: str = "Faithfulness",
 ) -> go.Figure:
     """A table of metrics and methods, coloured by how far each value is from random rankings.
 
@@ -59,40 +60,39 @@ def scoreboard(
     a value that is not defined is grey with a dash.
 
     Args:
-        directions: metric -> whether higher is better; None takes the metrics of the family.
+        metrics: what the rows are scored by, in the order of the table.
     """
     look = theme_of(theme)
-    ways = directions or {metric.id: metric.higher_is_better for metric in METRICS}
-    metrics = [m for m in ways if any(row.metrics.get(m) is not None for row in rows)]
+    shown = [m for m in metrics if any(row.metrics.get(m.id) is not None for row in rows)]
     random = next((row for row in rows if row.name == RANDOM), None)
-    z = np.array([[_distance(row, random, m, ways[m]) for row in rows] for m in metrics])
+    z = np.array([[_distance(row, random, metric) for row in rows] for metric in shown])
     figure = go.Figure()
-    _cells(figure, rows, metrics, z.reshape(len(metrics), len(rows)), look)
+    _cells(figure, rows, shown, z.reshape(len(shown), len(rows)), look)
     names = [escape(shorten(row.name, 17)) for row in rows]
     if random is not None:
         names.append("95 % band")
-        _band(figure, random, metrics, len(rows), look)
-    arrows = [f"{_title(m)} {'↑' if ways[m] else '↓'}" for m in metrics]
+        _band(figure, random, shown, len(rows), look)
+    arrows = [f"{escape(m.title)} {'↑' if m.higher_is_better else '↓'}" for m in shown]
     numbered(figure, names, arrows)
     unit = "half-widths from random"
     bar = color_axis(look, diverging(look), (-FARTHEST, FARTHEST), unit)
     notes = [
-        "Orange is better than random rankings, blue worse, grey not defined.",
+        "Orange is better than random, blue worse, grey not defined.",
         "↑ higher is better, ↓ lower is better",
     ]
-    if not metrics:
+    if not shown:
         notes = ["No metric is defined here."]
     elif random is None:
-        notes = ["Random rankings are not scored yet: nothing to compare with."]
+        notes = ["Random is not scored yet: nothing to compare with."]
     figure.update_layout(coloraxis=bar)
-    done = frame(figure, look, "Faithfulness", notes, 32 * len(metrics) + 130)
+    done = frame(figure, look, title, notes, 32 * len(shown) + 130)
     return done.update_layout(plot_bgcolor=look.neutral)
 
 
 def _cells(
     figure: go.Figure,
     rows: Sequence[ScoreRow],
-    metrics: Sequence[str],
+    metrics: Sequence[Metric],
     z: np.ndarray,
     theme: Theme,
 ) -> None:
@@ -111,7 +111,7 @@ def _cells(
         theme.neutral if math.isnan(v) else on_scale(0.5 + v / (2 * FARTHEST), scale)
         for v in z.ravel().tolist()
     ]
-    values = [(row, m, row.metrics.get(m)) for m in metrics for row in rows]
+    values = [(row, m, row.metrics.get(m.id)) for m in metrics for row in rows]
     figure.add_scatter(
         x=[i for _ in metrics for i in range(len(rows))],
         y=[j for j in range(len(metrics)) for _ in rows],
@@ -119,7 +119,7 @@ def _cells(
         text=[_number(value) for _, _, value in values],
         textfont={"color": [ink_on(shade) for shade in shades], "size": 12},
         hovertext=[
-            f"<b>{escape(row.name)}</b><br>{_title(m)}: {_number(value, 4)}"
+            f"<b>{escape(row.name)}</b><br>{escape(m.title)}: {_number(value, 4)}"
             for row, m, value in values
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -127,24 +127,21 @@ def _cells(
     )
 
 
-def _title(metric: str) -> str:
-    return escape(next((known.title for known in METRICS if known.id == metric), metric))
-
-
-def _distance(row: ScoreRow, random: ScoreRow | None, metric: str, higher: bool) -> float:
-    value = row.metrics.get(metric)
-    if value is None or random is None or metric not in random.spread:
+def _distance(row: ScoreRow, random: ScoreRow | None, metric: Metric) -> float:
+    value = row.metrics.get(metric.id)
+    if value is None or random is None or metric.id not in random.spread:
         return math.nan
-    centre = random.metrics.get(metric)
+    centre = random.metrics.get(metric.id)
     if centre is None:
         return math.nan
-    return distance(value, centre, random.spread[metric], higher_is_better=higher)
+    band = random.spread[metric.id]
+    return distance(value, centre, band, higher_is_better=metric.higher_is_better)
 
 
 def _band(
-    figure: go.Figure, random: ScoreRow, metrics: Sequence[str], column: int, theme: Theme
+    figure: go.Figure, random: ScoreRow, metrics: Sequence[Metric], column: int, theme: Theme
 ) -> None:
-    known = [(j, random.spread[m]) for j, m in enumerate(metrics) if m in random.spread]
+    known = [(j, random.spread[m.id]) for j, m in enumerate(metrics) if m.id in random.spread]
     figure.add_scatter(
         x=[column] * len(known),
         y=[j for j, _ in known],

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image, PdfParser
 
+from backend.tokens.metrics import METRICS
 from components.figures import attention, browser, provenance, render, scores, tokens
 from tests.components.conftest import ENGLISH, explain, heads_of
 
@@ -38,7 +39,7 @@ def drawn(request):
         return attention.pair(found, layer=0)
     if request.param == "scoreboard":
         rows = [scores.ScoreRow("A", {"gap": 0.4}), scores.ScoreRow("random", {"gap": 0.0})]
-        return scores.scoreboard(rows, theme="dark")
+        return scores.scoreboard(rows, METRICS, "dark")
     curve = {f"curve/neutral/{o}": np.linspace(1, 0, 9) for o in ("morf", "lerf")}
     return scores.curves({"A": explain(ENGLISH, **curve)}, "neutral")
 

@@ -19,7 +19,7 @@ RANDOM = ScoreRow(
 
 
 def board(*rows):
-    drawn = scores.scoreboard([*rows, RANDOM])
+    drawn = scores.scoreboard([*rows, RANDOM], METRICS)
     return drawn, drawn.data[0].z, drawn.data[1].text
 
 
@@ -54,25 +54,25 @@ def test_the_random_band_has_its_own_column():
 
 
 def test_without_random_nothing_is_coloured():
-    drawn = scores.scoreboard([ScoreRow("A", {"gap": 0.4})])
+    drawn = scores.scoreboard([ScoreRow("A", {"gap": 0.4})], METRICS)
     assert np.isnan(drawn.data[0].z).all()
     assert "nothing to compare" in drawn.layout.title.text.replace("<br>", " ")
 
 
 def test_no_metric_at_all():
     for rows in ([], [ScoreRow("A", {"gap": None})]):
-        assert "No metric is defined here." in scores.scoreboard(rows).layout.title.text
+        assert "No metric is defined here." in scores.scoreboard(rows, METRICS).layout.title.text
 
 
 def test_names_are_literal():
-    drawn = scores.scoreboard([ScoreRow("<b>A", {"gap": 0.4})])
+    drawn = scores.scoreboard([ScoreRow("<b>A", {"gap": 0.4})], METRICS)
     assert drawn.layout.xaxis.ticktext == ("&lt;b&gt;A",)
     assert drawn.data[1].hovertext[0].startswith("<b>&lt;b&gt;A</b>")
 
 
 def test_every_metric_of_the_family_has_a_row():
     rows = [ScoreRow("A", {m.id: 0.5 for m in METRICS})]
-    ticks = scores.scoreboard(rows).layout.yaxis.ticktext
+    ticks = scores.scoreboard(rows, METRICS).layout.yaxis.ticktext
     assert [t[-1] for t in ticks] == ["↑" if m.higher_is_better else "↓" for m in METRICS]
 
 
