@@ -71,25 +71,50 @@ def requests(comparison: Comparison, table: str) -> tuple[Request, ...]:
     )
 
 
+def at_seed(comparison: Comparison, offset: int) -> Comparison:
+    """The comparison with another seed: of the explainers, and of the model where one is trained.
+
+    Args:
+        offset: added to both seeds.
+    """
+    asked = ConceptTarget.model_validate(comparison.target)
+    if asked.recipe is not None:
+        recipe = asked.recipe.model_copy(update={"seed": (asked.recipe.seed + offset) % 2**32})
+        asked = asked.model_copy(update={"recipe": recipe})
+    seed = (comparison.seed + offset) % 2**32
+    update = {"seed": seed, "target": asked.model_dump(mode="json")}
+    return comparison.model_copy(update=update)
+
+
 def score_requests(
     subjects: tuple[Request, ...], role_of: Callable[[str], str]
 ) -> tuple[Request, ...]:
     """One request a subject that can be scored: slices against groups, attributions by removal.
 
+    Attributions are followed by one request without a subject: random rankings of the concepts.
+
     Args:
         subjects: from `requests`.
         role_of: the role of an explainer by its id.
     """
-    return tuple(
-        Request(
-            family=subject.family,
-            explainer=SCORES[role],
-            model=subject.model,
-            input=subject.input,
-            target=subject.target,
-            seed=subject.seed,
-            subject=subject,
-        )
+    found = [
+        _score(subject, SCORES[role], subject)
         for subject in subjects
         if (role := role_of(subject.explainer)) in SCORES
+    ]
+    ranked = [request for request in found if request.explainer == SCORES["attribution"]]
+    if ranked:
+        found.append(ranked[0].model_copy(update={"subject": None}))
+    return tuple(found)
+
+
+def _score(about: Request, step: str, subject: Request) -> Request:
+    return Request(
+        family=about.family,
+        explainer=step,
+        model=about.model,
+        input=about.input,
+        target=about.target,
+        seed=about.seed,
+        subject=subject,
     )

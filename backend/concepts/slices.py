@@ -71,6 +71,7 @@ def check_errors(table: ConceptTable) -> np.ndarray:
 
 
 def explanation(
+    table: ConceptTable,
     errors: np.ndarray,
     memberships: np.ndarray,
     slices: list[Slice],
@@ -81,6 +82,9 @@ def explanation(
 ) -> ConceptExplanation:
     """The explanation of a slicing, its slices ranked by score; equal scores keep their order.
 
+    Values that every method has: `slices` (`Slice.value`, with `confusion`: [true class, predicted
+    class, members] from the most frequent pair on), `concept_names`, `class_names`, `samples`.
+
     Args:
         errors: [e] sample indices.
         memberships: [e, K], one column for each of `slices`, rows sum to 1.
@@ -88,13 +92,33 @@ def explanation(
     """
     order = sorted(range(len(slices)), key=lambda c: -slices[c].score)
     ranked = memberships[:, order]
+    assigned = ranked.argmax(axis=1)
+    shown = [
+        slices[c].value() | {"confusion": _confusion(table, errors[assigned == i])}
+        for i, c in enumerate(order)
+    ]
     return ConceptExplanation(
         arrays={
             "errors": errors.astype(np.int32),
-            "slices": ranked.argmax(axis=1).astype(np.int32),
+            "slices": assigned.astype(np.int32),
             "memberships": ranked.astype(np.float32),
             **(arrays or {}),
         },
-        values={"kind": "slices", "slices": [slices[c].value() for c in order], **(values or {})},
+        values={
+            "kind": "slices",
+            "slices": shown,
+            "concept_names": list(table.concept_names),
+            "class_names": list(table.class_names),
+            "samples": len(table),
+            **(values or {}),
+        },
         notes=notes,
+        unit="members",
     )
+
+
+def _confusion(table: ConceptTable, members: np.ndarray) -> list[list[int]]:
+    pairs = np.stack([table.arrays[name][members] for name in ("labels", "predictions")], axis=1)
+    found, counts = np.unique(pairs, axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return [[int(found[i, 0]), int(found[i, 1]), int(counts[i])] for i in order]
