@@ -70,3 +70,32 @@ def paired(first: Mapping[Key, float], other: Mapping[Key, float], *, seed: int 
         first, other: item -> value.
     """
     return interval([first[item] - other[item] for item in first if item in other], seed=seed)
+
+
+def counted(
+    counts: Mapping[float, int],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval:
+    """`interval` of many values of which few differ, e.g. -1, 0 and 1.
+
+    How often each different value is drawn is multinomial, so the cost does not grow with n.
+
+    Args:
+        counts: value -> how often it occurs.
+
+    Raises:
+        ValueError: a count is negative.
+    """
+    values = np.array(list(counts), dtype=np.float64)
+    times = np.array(list(counts.values()), dtype=np.int64)
+    if (times < 0).any():
+        raise ValueError("a count is negative")
+    n = int(times.sum())
+    if n < 2:
+        return interval(np.repeat(values, times).tolist())
+    draws = np.random.default_rng(seed).multinomial(n, times / n, size=resamples)
+    ends = np.percentile(draws @ values / n, [50 - level / 2, 50 + level / 2])
+    return Interval(float(times @ values / n), float(ends[0]), float(ends[1]), n)

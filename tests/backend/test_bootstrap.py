@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from backend.bootstrap import Interval, interval, paired
+from backend.bootstrap import Interval, counted, interval, paired
 
 
 def test_equal_values_have_an_interval_without_width() -> None:
@@ -69,3 +69,20 @@ def test_not_finite_is_refused(values: list[float]) -> None:
 def test_interval_without_sense_is_refused(wrong) -> None:
     with pytest.raises(ValueError, match="no interval"):
         interval([1.0, 2.0], **wrong)
+
+
+def test_counted_values_have_the_interval_of_the_values() -> None:
+    counts = {-1.0: 30, 0.0: 500, 1.0: 70}
+    values = [value for value, times in counts.items() for _ in range(times)]
+    found, expected = counted(counts, resamples=20_000), interval(values, resamples=20_000)
+    assert found.mean == pytest.approx(expected.mean)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=2e-3)
+    assert found.n == 600
+
+
+def test_counted_values_that_are_few() -> None:
+    assert counted({1.0: 0}) == interval([])
+    assert counted({1.0: 1, 0.0: 0}) == interval([1.0])
+    assert counted({0.0: 9}) == interval([0.0] * 9)
+    with pytest.raises(ValueError, match="negative"):
+        counted({0.0: -1, 1.0: 5})
