@@ -1,7 +1,8 @@
-"""Removal curves: the answer's probability while tokens are taken away."""
+"""Removal curves: the answer's probability while tokens, or concepts, are taken away."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from backend.tokens.explanation import TokenExplanation
+from backend.explanation import Explanation
 from components.figures import labels
 from components.figures.frame import frame
 from components.figures.palette import Theme, escape
@@ -20,59 +21,87 @@ RANDOM = "random"
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07C00", "#56B4E9", "#7A6FF0")
 LINES_DARK = ("#56B4E9", "#F0883E", "#2FC796", "#E29CC5", "#F0C05A", "#8AC6EE", "#A9A2FF")
 DASHES = ("solid", "dash", "dot", "dashdot")
-ORDERS = {"morf": "most important first", "lerf": "least important first"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Wording:
+    """Which curves are drawn, one panel each, and what is written beside them."""
+
+    title: str
+    orders: Mapping[str, str]
+    """Last part of the array's name -> the panel's title."""
+    x: str
+    y: str
+    notes: tuple[str, ...] = ()
+    curve: str = "curve"
+    spread: str = "spread"
+    gone: str = "gone"
 
 
 def curves(
-    scores: Mapping[str, TokenExplanation], operator: str, theme: str = "light"
+    scores: Mapping[str, Explanation],
+    operator: str,
+    theme: str = "light",
+    wording: Wording | None = None,
 ) -> go.Figure:
     """The answer's probability while tokens go, the most important first and last.
 
     Args:
         scores: results of the faithfulness step by method; the random one is named `random`.
         operator: how a token is taken away.
+        wording: of another family's curves; None is that of tokens.
     """
+    said = wording or _tokens(operator)
     look = theme_of(theme)
     figure = make_subplots(
         rows=1,
-        cols=2,
+        cols=len(said.orders),
         shared_yaxes=True,
         horizontal_spacing=0.08,
-        subplot_titles=[*ORDERS.values()],
+        subplot_titles=[*said.orders.values()],
     )
     figure.update_annotations(font={"size": 12.5, "color": look.muted})
     palette = LINES if look.name == "light" else LINES_DARK
     named = [name for name in scores if name != RANDOM]
-    for column, order in enumerate(ORDERS, start=1):
+    for column, order in enumerate(said.orders, start=1):
         place: dict[str, Any] = {"row": 1, "col": column}
         if RANDOM in scores:
-            _random_curve(figure, scores[RANDOM], operator, order, look, place)
+            _random_curve(figure, scores[RANDOM], f"{operator}/{order}", said, look, place)
         for i, name in enumerate(named):
             line = {
                 "color": palette[i % len(palette)],
                 "dash": DASHES[i // len(palette) % len(DASHES)],
                 "width": 2,
             }
-            _curve(figure, name, scores[name], f"curve/{operator}/{order}", line, place)
-    figure.update_xaxes(title="tokens taken away", tickformat=".0%", range=[0, 1])
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(title="answer probability", row=1, col=1)
+            _curve(figure, name, scores[name], f"{operator}/{order}", said, line, place)
+    figure.update_xaxes(title=said.x, tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(rangemode="tozero" if said.curve == "curve" else "normal")
+    figure.update_yaxes(title=said.y, row=1, col=1)
     below = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
     figure.update_layout(legend=below)
-    title = f"Removal curves · {operator.replace('_', ' ')}"
     legend = 22 * math.ceil(sum(labels.width(n) * 12 + 60 for n in scores) / 700)
-    return frame(figure, look, title, [], 350 + legend, panels=True)
+    return frame(figure, look, said.title, list(said.notes), 350 + legend, panels=True)
+
+
+def _tokens(operator: str) -> Wording:
+    return Wording(
+        title=f"Removal curves · {operator.replace('_', ' ')}",
+        orders={"morf": "most important first", "lerf": "least important first"},
+        x="tokens taken away",
+        y="answer probability",
+    )
 
 
 def _curve(
     figure: go.Figure,
     name: str,
-    found: TokenExplanation,
-    array: str,
+    found: Explanation,
+    which: str,
+    said: Wording,
     line: dict[str, Any],
     place: dict[str, Any],
 ) -> None:
-    y = found.arrays.get(array)
+    y = found.arrays.get(f"{said.curve}/{which}")
     if y is None:
         return
     figure.add_scatter(
@@ -83,7 +112,7 @@ def _curve(
         legendgroup=name,
         showlegend=place["col"] == 1,
         line=line,
-        hovertemplate="%{y:.3g} with %{x:.0%} gone",
+        hovertemplate=f"%{{y:.3g}} with %{{x:.0%}} {said.gone}",
         **place,
     )
 
@@ -96,14 +125,14 @@ def _fractions(arrays: Mapping[str, np.ndarray], curve: np.ndarray) -> np.ndarra
 
 def _random_curve(
     figure: go.Figure,
-    found: TokenExplanation,
-    operator: str,
-    order: str,
+    found: Explanation,
+    which: str,
+    said: Wording,
     theme: Theme,
     place: dict[str, Any],
 ) -> None:
-    y = found.arrays.get(f"curve/{operator}/{order}")
-    spread = found.arrays.get(f"spread/{operator}/{order}")
+    y = found.arrays.get(f"{said.curve}/{which}")
+    spread = found.arrays.get(f"{said.spread}/{which}")
     if y is None:
         return
     x = _fractions(found.arrays, y)
@@ -128,7 +157,7 @@ def _random_curve(
         legendgroup=RANDOM,
         showlegend=place["col"] == 1,
         line={"color": theme.muted, "dash": "dot", "width": 1.5},
-        hovertemplate="%{y:.3g} with %{x:.0%} gone",
+        hovertemplate=f"%{{y:.3g}} with %{{x:.0%}} {said.gone}",
         **place,
     )
 
