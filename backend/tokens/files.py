@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shlex
 
 import numpy as np
-import safetensors.numpy
 from pydantic import JsonValue
 
 from backend import card as cards
+from backend import files
 from backend.explanation import Request
+from backend.files import arrays, values
 from backend.tokens.examples import EXAMPLES
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 
+__all__ = ["PROMPT_FILE", "TOP", "arrays", "card", "command", "numbers", "prompt_json", "values"]
+
 PROMPT_FILE = "prompt.json"
 TOP = 15
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def numbers(explanation: TokenExplanation) -> bytes:
@@ -26,46 +26,27 @@ def numbers(explanation: TokenExplanation) -> bytes:
 
     A token that a spreadsheet would run as a formula gets an apostrophe in front.
     """
-    sequence, arrays = explanation.sequence, explanation.arrays
-    scores = arrays["scores"].astype(np.float64)
+    sequence, found = explanation.sequence, explanation.arrays
+    scores = found["scores"].astype(np.float64)
     total = float(np.nansum(np.abs(scores)))
     # Sorted: a file that is read back has its arrays in any order.
-    readings = sorted(name for name in arrays if name.startswith("readings/"))
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
+    readings = sorted(name for name in found if name.startswith("readings/"))
     head = ["position", "token", "id", "role", "special", "planted", "score", "share"]
-    writer.writerow([*head, *readings])
+    rows = []
     for p, (start, stop) in enumerate(sequence.offsets):
         share = abs(scores[p]) / total if total > 0 else np.nan
-        writer.writerow(
+        rows.append(
             [
                 p,
-                _cell(sequence.text[start:stop]),
+                files.cell(sequence.text[start:stop]),
                 sequence.ids[p],
                 sequence.roles[p],
                 int(sequence.special[p]),
                 int(p in sequence.gold),
-                *map(_number, (scores[p], share, *(arrays[name][p] for name in readings))),
+                *map(files.number, (scores[p], share, *(found[name][p] for name in readings))),
             ]
         )
-    return out.getvalue().encode("utf-8")
-
-
-def values(explanation: TokenExplanation) -> bytes:
-    """JSON: sequence, scores, plain values, notes, provenance; NaN is null."""
-    _, plain = explanation.parts()
-    scores = explanation.arrays["scores"]
-    plain["scores"] = [None if np.isnan(score) else float(score) for score in scores]
-    plain["arrays"] = {
-        name: list(array.shape) for name, array in sorted(explanation.arrays.items())
-    }
-    return (json.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
-
-
-def arrays(explanation: TokenExplanation) -> bytes:
-    """safetensors: every array under its own name."""
-    found, _ = explanation.parts()
-    return safetensors.numpy.save(found, metadata={"key": explanation.source().key})
+    return files.table([*head, *readings], rows)
 
 
 def card(explanation: TokenExplanation, prompt: Prompt, picture: bytes) -> bytes:
@@ -94,8 +75,7 @@ def command(request: Request, prompt: Prompt, out: str = "out") -> str:
         words += ["--target-ids", ",".join(map(str, target.ids))]
     if target.span is not None:
         words += ["--span", ",".join(map(str, target.span))]
-    for name, value in request.parameters.items():
-        words += ["--set", f"{name}={_value(value)}"]
+    words += files.settings(request.parameters)
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
 
@@ -113,16 +93,6 @@ def _entry(prompt: Prompt) -> dict[str, JsonValue]:
     if prompt.gold:
         entry["gold"] = [list(span) for span in prompt.gold]
     return entry
-
-
-def _value(value: JsonValue) -> str:
-    """A parameter as `--set` reads it: JSON, a word that is no JSON as it is."""
-    if isinstance(value, str):
-        try:
-            json.loads(value)
-        except ValueError:
-            return value
-    return json.dumps(value)
 
 
 def _prompt_words(prompt: Prompt) -> list[str]:
@@ -160,11 +130,3 @@ def _visible(text: str) -> str:
     left = len(text) - len(text.lstrip(" ")) if core else len(text)
     signs = core.replace("\n", "⏎").replace("\t", "⇥")
     return "·" * left + signs + "·" * (len(text) - left - len(core))
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else repr(float(value))

@@ -1,0 +1,84 @@
+"""What all families' files have in common: cells that run nothing, JSON without NaN, flags."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+from pydantic import JsonValue
+
+from backend.explanation import Explanation
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def cell(text: str) -> str:
+    """The text as a CSV cell: one that a spreadsheet would run as a formula gets an apostrophe."""
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+
+
+def number(value: float) -> str:
+    """The number with all its digits; NaN is empty."""
+    return "" if np.isnan(value) else repr(float(value))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A CSV file, UTF-8, of cells made by `cell`, `number` or int."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue().encode("utf-8")
+
+
+def json_file(value: Any) -> bytes:
+    """A value as JSON; a number that is not finite is null."""
+    return (json.dumps(_finite(value), indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def values(explanation: Explanation) -> bytes:
+    """JSON: fields, plain values, notes, provenance, scores, and the shapes of all arrays."""
+    _, plain = explanation.parts()
+    if "scores" in explanation.arrays:
+        plain["scores"] = [float(score) for score in explanation.arrays["scores"]]
+    plain["arrays"] = {
+        name: list(array.shape) for name, array in sorted(explanation.arrays.items())
+    }
+    return json_file(plain)
+
+
+def arrays(explanation: Explanation) -> bytes:
+    """safetensors: every array under its own name."""
+    found, _ = explanation.parts()
+    return safetensors.numpy.save(found, metadata={"key": explanation.source().key})
+
+
+def settings(parameters: Mapping[str, JsonValue]) -> list[str]:
+    """Parameters as words of a command line: `--set name=value`."""
+    return [word for name, value in parameters.items() for word in ("--set", _setting(name, value))]
+
+
+def _setting(name: str, value: JsonValue) -> str:
+    """A parameter as `--set` reads it: JSON, a word that is no JSON as it is."""
+    if isinstance(value, str):
+        try:
+            json.loads(value)
+        except ValueError:
+            return f"{name}={value}"
+    return f"{name}={json.dumps(value)}"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
