@@ -74,11 +74,18 @@ def _model_label(family: Family, ref: ModelRef) -> str:
     return titles.get(ref.name, ref.name) if ref.source == "preset" else f"{ref.name} (folder)"
 
 
-def explainers(family: Family, prefix: str) -> tuple[Choice, ...]:
-    """Pick explainers, each with its parameters in a form of its own."""
-    known = {cls.id: cls for cls in family.explainers}
+def explainers(
+    family: Family, prefix: str, role: str = "", default: Sequence[str] = ()
+) -> tuple[Choice, ...]:
+    """Pick explainers, each with its parameters in a form of its own.
+
+    Args:
+        role: offers those of this role only.
+        default: those chosen on a fresh page; none takes the family's.
+    """
+    known = {cls.id: cls for cls in family.explainers if role in ("", cls.role)}
     key = f"{prefix}.explainers"
-    st.session_state.setdefault(key, list(family.default))
+    st.session_state.setdefault(key, list(default or family.default))
     picked = st.multiselect(
         "Explainers",
         list(known),

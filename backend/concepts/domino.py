@@ -98,6 +98,7 @@ class Domino(Explainer):
         if rest:
             notes.append("The last slice gathers the errors of the components that were not kept.")
         return ranked(
+            input,
             errors,
             memberships,
             factors,

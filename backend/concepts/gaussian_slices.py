@@ -68,7 +68,7 @@ class GaussianSlices(Explainer):
             "log_likelihood": float(fitted.score(points)),
         }
         memberships = fitted.predict_proba(points)
-        return ranked(errors, memberships, coherence(points, memberships), values=values)
+        return ranked(input, errors, memberships, coherence(points, memberships), values=values)
 
 
 def mixture(points: np.ndarray, count: int, covariance: str, seed: int) -> Any:

@@ -79,6 +79,7 @@ class George(Explainer):
             chosen[str(present[i])] = len(np.unique(found.argmax(axis=1)))
         run.progress(len(present), len(present), "clustering classes")
         return ranked(
+            input,
             errors,
             memberships,
             coherence(points, memberships),

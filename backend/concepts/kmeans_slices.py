@@ -66,7 +66,7 @@ class KMeansSlices(Explainer):
         run.progress(1, 1, "k-means")
         memberships = closeness(np.square(fitted.transform(points)), points.shape[1])
         values = {"space": "concept logits", "inertia": float(fitted.inertia_)}
-        return ranked(errors, memberships, coherence(points, memberships), values=values)
+        return ranked(input, errors, memberships, coherence(points, memberships), values=values)
 
 
 def closeness(distances: np.ndarray, dimensions: int) -> np.ndarray:

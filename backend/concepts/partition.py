@@ -86,6 +86,7 @@ def coherence(points: np.ndarray, memberships: np.ndarray) -> np.ndarray:
 
 
 def ranked(
+    table: ConceptTable,
     errors: np.ndarray,
     memberships: np.ndarray,
     factors: np.ndarray,
@@ -112,4 +113,4 @@ def ranked(
         parts = {"share": weight / len(errors), named: float(factors[c])}
         score = parts["share"] * parts[named]
         slices.append(Slice(size=int(members.sum()), weight=weight, score=score, parts=parts))
-    return explanation(errors, kept, slices, **more)
+    return explanation(table, errors, kept, slices, **more)

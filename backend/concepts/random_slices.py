@@ -38,7 +38,7 @@ class RandomSlices(Explainer):
         memberships = random_memberships(len(errors), parameters.slices, run.numpy_generator())
         run.progress(1, 1, "dealing")
         points = concept_logits(input, errors)
-        return ranked(errors, memberships, coherence(points, memberships))
+        return ranked(input, errors, memberships, coherence(points, memberships))
 
 
 def random_memberships(e: int, slices: int, generator: np.random.Generator) -> np.ndarray:

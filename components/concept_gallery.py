@@ -1,0 +1,69 @@
+"""Samples of a table on the screen: pictures with what is true and what was said, or rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from backend.concepts.explanation import ConceptTable
+
+WIDTH = 76
+"""Pixels of a thumbnail."""
+PAGE = 24
+
+
+def caption(table: ConceptTable, sample: int) -> str:
+    """What is true and what was predicted, in a few characters."""
+    names = table.class_names
+    true, said = (int(table.arrays[name][sample]) for name in ("labels", "predictions"))
+    return names[true] if true == said else f"{names[true]} → {names[said]}"
+
+
+def gallery(table: ConceptTable, samples: np.ndarray, key: str) -> None:
+    """The samples a page at a time: pictures where there are some, else rows."""
+    pages = max(1, -(-len(samples) // PAGE))
+    at = 0
+    if pages > 1:
+        at = int(
+            st.number_input(
+                f"Page of {pages}", min_value=1, max_value=pages, value=1, key=f"{key}.page"
+            )
+        )
+        at -= 1
+    shown = samples[at * PAGE : (at + 1) * PAGE]
+    if "images" not in table.arrays:
+        st.dataframe(
+            [row(table, int(i)) for i in shown], hide_index=True, alt="Members of the slice"
+        )
+        return
+    st.image(
+        [enlarged(table.arrays["images"][i]) for i in shown],
+        caption=[caption(table, int(i)) for i in shown],
+        width=WIDTH,
+    )
+
+
+def enlarged(picture: np.ndarray) -> np.ndarray:
+    """A small picture [h, w, 3] made larger without blur, so that its pixels stay visible."""
+    times = max(1, round(2 * WIDTH / picture.shape[1]))
+    return picture.repeat(times, axis=0).repeat(times, axis=1)
+
+
+def row(table: ConceptTable, sample: int) -> dict[str, Any]:
+    """One sample as a line of a table."""
+    arrays, probabilities = table.arrays, table.probabilities[sample]
+    line: dict[str, Any] = {"sample": sample}
+    if table.references:
+        line["reference"] = table.references[sample]
+    line |= {
+        "true": table.class_names[int(arrays["labels"][sample])],
+        "predicted": table.class_names[int(arrays["predictions"][sample])],
+    }
+    wrong = np.flatnonzero((probabilities > 0.5) != (arrays["concepts"][sample] > 0))
+    line["wrong concepts"] = ", ".join(table.concept_names[j] for j in wrong) or "none"
+    line["true concepts"] = ", ".join(
+        table.concept_names[j] for j in np.flatnonzero(arrays["concepts"][sample] > 0)
+    )
+    return line

@@ -1,0 +1,147 @@
+"""Bring a table of concept predictions: from a bundled model that is trained here, or one's own."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import cast
+
+import streamlit as st
+
+from backend.concepts import OWN, plan
+from backend.concepts.examples import EXAMPLES, Example
+from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
+from backend.engine.job import Job
+from backend.explainer import Family
+from backend.explanation import Comparison, ModelRef
+from components import concept_upload, jobs
+from components.forms import form, seed_form
+from components.plain import plain
+from components.session import engine, explanation
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What a person chose: a recipe for a bundled model, or a table of their own."""
+
+    model: ModelRef
+    table: ConceptTable
+    """Of no samples where a model must be trained first."""
+    recipe: Recipe | None
+
+
+def model(family: Family, prefix: str) -> str:
+    """Pick a bundled model or one's own predictions; returns the preset's id."""
+    titles = {preset.id: preset.title for preset in family.presets}
+    picked = st.selectbox(
+        "Model",
+        list(titles),
+        format_func=titles.__getitem__,
+        key=f"{prefix}.model",
+        on_change=_follow,
+        args=(prefix,),
+        persist_state="session",
+    )
+    note = next(preset.note for preset in family.presets if preset.id == picked)
+    if note:
+        st.caption(note)
+    return str(picked)
+
+
+def recipe(preset: str, prefix: str) -> Recipe | None:
+    """How a bundled model is trained; None where there is none to train."""
+    found = _example(preset)
+    if found is None:
+        return None
+    if f"{prefix}.recipe.epochs" not in st.session_state:
+        seed_form(Recipe, f"{prefix}.recipe", found.recipe.model_dump(mode="json"))
+    with st.expander("How it is trained"):
+        return Recipe.model_validate(form(Recipe, f"{prefix}.recipe"))
+
+
+def given(preset: str, chosen: Recipe | None, prefix: str) -> Source | None:
+    """A few words about a bundled data set, or the upload; None until a table is read."""
+    ref = ModelRef(name=preset)
+    found = _example(preset)
+    if found is not None:
+        st.markdown(f"**{found.title}**")
+        st.write(found.about)
+        return Source(ref, ConceptTable.none(), chosen)
+    table = concept_upload.uploaded(prefix)
+    return None if table is None else Source(ref, table, None)
+
+
+def seed(opened: Comparison, prefix: str) -> None:
+    """Set the widgets as an opened comparison has them."""
+    st.session_state[f"{prefix}.model"] = opened.model.name
+    asked = ConceptTarget.model_validate(opened.target)
+    if asked.recipe is not None:
+        seed_form(Recipe, f"{prefix}.recipe", asked.recipe.model_dump(mode="json"))
+
+
+def table(opened: Comparison, prefix: str) -> tuple[str, ConceptTable] | None:
+    """The table a comparison is about and its digest; until it is there, its progress is drawn."""
+    if ConceptTarget.model_validate(opened.target).recipe is None:
+        found = engine().get_input(opened.family, opened.input)
+        if found is None:
+            st.warning("The table is no longer stored. Bring it again.", icon=":material/history:")
+            return None
+        return opened.input, cast(ConceptTable, found)
+    request = plan.train_request(opened)
+    job = jobs.hold(request)
+    if isinstance(job, str):
+        st.error(plain(job), icon=":material/error:")
+        return None
+    if not job.finished:
+        _progress(job, prefix)
+        return None
+    trained = explanation(job.key)
+    if job.state != "done" or trained is None:
+        jobs.outcome(job, request, f"{prefix}.train")
+        return None
+    made = plan.table_of(cast(ConceptExplanation, trained))
+    return engine().put_input(made, opened.family), made
+
+
+def _progress(job: Job, prefix: str) -> None:
+    st.button(
+        "Cancel",
+        key=f"{prefix}.train.cancel",
+        icon=":material/stop_circle:",
+        on_click=jobs.cancel,
+        args=([job.key],),
+    )
+    jobs.waiting([job])
+
+
+def _example(preset: str) -> Example | None:
+    if preset == OWN:
+        return None
+    return next((entry for entry in EXAMPLES if entry.model == preset), None)
+
+
+def _follow(prefix: str) -> None:
+    """Another model comes with its own recipe."""
+    found = _example(st.session_state[f"{prefix}.model"])
+    if found is not None:
+        seed_form(Recipe, f"{prefix}.recipe", found.recipe.model_dump(mode="json"))
+
+
+def facts(found: ConceptTable) -> None:
+    """The table in numbers."""
+    arrays, errors = found.arrays, found.errors
+    right = (arrays["logits"] > 0) == (arrays["concepts"] > 0)
+    concepts = right.mean(axis=0)
+    worst = int(concepts.argmin())
+    cells = {
+        "Samples": f"{len(found):,}",
+        "Task accuracy": f"{1 - len(errors) / max(len(found), 1):.1%}",
+        "Wrong predictions": f"{len(errors):,}",
+        "Concept accuracy": f"{concepts.mean():.1%}",
+        "Worst concept": f"{concepts[worst]:.1%}",
+    }
+    with st.container(horizontal=True, gap="medium"):
+        for name, value in cells.items():
+            hint = found.concept_names[worst] if name == "Worst concept" else None
+            st.metric(name, value, help=hint, border=True, width="content")
+    for note in cast(list[str], found.origin.get("notes") or []):
+        st.caption(f":material/info: {plain(str(note))}")
