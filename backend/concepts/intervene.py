@@ -102,13 +102,13 @@ class Ready:
         if self.table.bottleneck == "hard":
             return np.asarray(true, dtype=np.float64)
         low, high = np.percentile(self.inputs[:, concept], PERCENTILES)
-        return np.where(true > 0, high, low)
+        return np.asarray(np.where(true > 0, high, low))
 
     def setting(self, concepts: Sequence[int], rows: np.ndarray) -> np.ndarray:
         """[r] predictions for these rows with the concepts set."""
         moved = np.stack([self.truth(j)[rows] - self.inputs[rows, j] for j in concepts], axis=1)
         changed = moved.any(axis=1)
-        found = self.predictions[rows]
+        found = np.array(self.predictions[rows])
         # A sample whose concepts are right keeps its prediction to the last digit.
         first = self.first[rows[changed]] + moved[changed] @ self.head.weights[0][:, concepts].T
         found[changed] = _predicted(self.head, first)
