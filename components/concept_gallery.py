@@ -67,3 +67,15 @@ def row(table: ConceptTable, sample: int) -> dict[str, Any]:
         table.concept_names[j] for j in np.flatnonzero(arrays["concepts"][sample] > 0)
     )
     return line
+
+
+def samples(table: ConceptTable, key: str) -> None:
+    """What the model saw and said: all samples, or the wrong predictions only."""
+    only = st.segmented_control(
+        "Show", ("Wrong predictions", "All"), default="Wrong predictions", required=True, key=key
+    )
+    chosen = table.errors if only == "Wrong predictions" else np.arange(len(table))
+    if not len(chosen):
+        st.info("No prediction is wrong.", icon=":material/check_circle:")
+        return
+    gallery(table, chosen, f"{key}.{only}")

@@ -127,7 +127,7 @@ def _one(items: Sequence[Item], prefix: str) -> None:
     names = [item.title if item else "random" for item in about]
     scored = compare.items(asked)
     scoreboard(list(zip(names, scored, about, strict=True)), BOARD, prefix)
-    for item, score in zip(items, scored, strict=False):
+    for score in scored:
         left = score.explanation.values["left_out"] if score.explanation else {}
         if left:
             listed = ", ".join(f"{name} ({n})" for name, n in left.items())
