@@ -67,8 +67,8 @@ METRICS: tuple[Metric, ...] = (
         "purity",
         "Purity",
         True,
-        "Share of all errors that belong to the largest group of their slice. More slices make "
-        "it higher.",
+        "Share of all errors that belong to the largest group of their slice; those of no group "
+        "count as one group, so compare it with random slices. More slices make it higher.",
     ),
     Metric(
         "slices",

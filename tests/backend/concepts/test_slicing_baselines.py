@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -237,3 +239,23 @@ def test_dominos_objective_rises():
     # What is added to the variances may cost a little at the end.
     assert (np.diff(objective) > -1e-2).all()
     assert objective[-1] > objective[0]
+
+
+def test_reading_the_modules_needs_no_library_but_numpy():
+    modules = (
+        "domino",
+        "gaussian_slices",
+        "kmeans_slices",
+        "george",
+        "random_slices",
+        "slice_score",
+        "intervene",
+        "match_slices",
+        "membership",
+    )
+    names = ", ".join(f"backend.concepts.{name}" for name in modules)
+    code = (
+        f"import sys; import {names}; "
+        "assert not {'torch', 'sklearn', 'scipy', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
