@@ -121,7 +121,17 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     ):
         raise ValueError(f"'{entry.filename}' is not an array of its size")
     flat = np.frombuffer(rest, dtype=dtype) if count else np.empty(0, dtype)
+    if dtype.kind == "U" and not _characters(flat):
+        raise ValueError(f"'{entry.filename}' holds numbers that are no characters")
     return flat.reshape(shape, order="F" if column_major else "C")
+
+
+def _characters(words: np.ndarray) -> bool:
+    """Whether words hold Unicode alone: any other 32 bits crash what reads them as text."""
+    if not words.size or not words.dtype.itemsize:
+        return True
+    codes = words.view(np.dtype(np.uint32).newbyteorder(words.dtype.byteorder))
+    return not ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))).any()
 
 
 class _Archive:
