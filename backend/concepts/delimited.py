@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -62,6 +63,10 @@ def converted(values: list[str]) -> tuple[np.ndarray, bool]:
     Returns:
         The column, and whether decimal commas were read.
     """
+    # Most columns are plain numbers; Python would also read 1_0, which is a name here.
+    with contextlib.suppress(ValueError):
+        if "_" not in "".join(values):
+            return np.array(list(map(float, values)), dtype=np.float64), False
     cells = ["" if cell.strip().lower() in MISSING else cell.strip() for cell in values]
     filled = [cell for cell in cells if cell]
     comma = any("," in cell for cell in filled)
