@@ -1,0 +1,269 @@
+"""Bring a table of predictions: its columns, its label head, its pictures."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from backend.concepts import heads, inputs, tabular, thumbnails
+from backend.concepts.columns import ClassColumn, ConceptColumns, Mapping
+from backend.concepts.explanation import Bottleneck, ConceptTable
+from backend.concepts.frame import Frame
+from backend.concepts.guess import guess
+from backend.errors import InputError
+from backend.settings import settings
+from components.plain import plain
+
+File = tuple[str, bytes]
+"""Name and content."""
+EXCERPT_ROWS = 5
+EXCERPT_COLUMNS = 60
+AUTOMATIC = "automatic"
+_KEEP: dict[str, Any] = {"persist_state": "session"}
+_PAIR = {"name": "Concept", "predicted": "Predicted column", "truth": "True column"}
+_SCORE = {"name": "Class", "column": "Column of its score"}
+_TEMPLATE = """\
+image,label,prediction,place,prob_red,true_red,prob_round,true_round,prob_stem,true_stem
+0.png,apple,apple,table,0.97,1,0.97,1,0.88,1
+1.png,apple,apple,table,0.91,1,0.94,1,0.73,1
+2.png,apple,brick,floor,0.95,1,0.21,1,0.08,1
+3.png,apple,apple,table,0.12,0,0.96,1,0.90,1
+4.png,apple,brick,floor,0.88,1,0.34,1,0.15,0
+5.png,apple,apple,table,0.83,1,0.89,1,0.12,0
+6.png,brick,brick,floor,0.92,1,0.04,0,0.02,0
+7.png,brick,brick,floor,0.79,1,0.11,0,0.03,0
+8.png,brick,apple,table,0.94,1,0.67,0,0.05,0
+9.png,brick,brick,floor,0.35,0,0.02,0,0.01,0
+10.png,brick,brick,floor,0.90,1,0.05,0,0.04,0
+11.png,brick,apple,table,0.86,1,0.58,0,0.61,0
+"""
+
+
+def template() -> bytes:
+    """A small table as .csv, with each kind of column that is read."""
+    return _TEMPLATE.encode()
+
+
+def uploaded(prefix: str) -> ConceptTable | None:
+    """The table as the widgets have it; None while there is none, with the reason shown."""
+    file = _file(
+        prefix,
+        "table",
+        "A table of predictions",
+        inputs.ENDINGS,
+        "A row a sample: the predicted and the true value of each concept, the true class and the "
+        "predicted one.",
+    )
+    st.download_button(
+        "Template (.csv)",
+        template(),
+        "concepts.csv",
+        "text/csv",
+        icon=":material/download:",
+        key=f"{prefix}.template",
+        on_click="ignore",
+        type="tertiary",
+    )
+    if file is None:
+        st.caption("Bring a table, or fill in the template.")
+        return None
+    try:
+        frame = _frame(*file)
+        mapping = _columns(prefix, frame)
+        head, images, bottleneck = _beside(prefix)
+        table = _table(file, mapping.model_dump_json(), bottleneck, head, images)
+    except InputError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+    _say(table)
+    return table
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the table")
+def _frame(name: str, data: bytes) -> Frame:
+    return inputs.read(name, data, settings())
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the table")
+def _table(
+    file: File, mapping: str, bottleneck: Bottleneck | None, head: File | None, images: File | None
+) -> ConceptTable:
+    table = tabular.build(_frame(*file), Mapping.model_validate_json(mapping), bottleneck)
+    if head is not None:
+        read = heads.read(*head, table, settings())
+        table = heads.attach(table, read, bottleneck, head[0])
+    if images is not None:
+        table = thumbnails.attach(table, *images, settings())
+    return table
+
+
+def _file(prefix: str, noun: str, label: str, endings: tuple[str, ...], about: str) -> File | None:
+    """A brought file; it stays when the page is left, which the widget itself does not do."""
+    key, held = f"{prefix}.{noun}", f"{prefix}.{noun}.held"
+
+    def hold() -> None:
+        file = st.session_state.get(key)
+        st.session_state[held] = None if file is None else (file.name, file.getvalue())
+
+    shown = st.file_uploader(
+        label,
+        type=[ending.removeprefix(".") for ending in endings],
+        key=key,
+        max_upload_size=max(1, round(settings().max_table_mb)),
+        help=about,
+        on_change=hold,
+    )
+    found: File | None = st.session_state.get(held)
+    if shown is None and found is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Still here: {plain(found[0])}")
+            st.button("Remove", key=f"{key}.remove", type="tertiary", on_click=hold)
+    return found
+
+
+def _beside(prefix: str) -> tuple[File | None, File | None, Bottleneck | None]:
+    """The optional files, and what the label head reads."""
+    with st.expander("Label head and pictures", icon=":material/attach_file:"):
+        head = _file(
+            prefix,
+            "head",
+            "Label head (optional)",
+            heads.ENDINGS,
+            "The layers between concepts and classes. Without it a linear head is fitted to the "
+            "predictions where a method needs one.",
+        )
+        images = _file(
+            prefix,
+            "images",
+            "Pictures (optional)",
+            (".zip",),
+            "PNG and JPEG files, each named after its sample's reference or row.",
+        )
+        chosen = st.segmented_control(
+            "The label head reads",
+            (AUTOMATIC, "hard", "soft"),
+            default=AUTOMATIC,
+            required=True,
+            key=f"{prefix}.bottleneck",
+            help="hard: concepts thresholded at one half. soft: their logits. automatic: what fits "
+            "a label head better, else hard.",
+            **_KEEP,
+        )
+    kinds: dict[str, Bottleneck | None] = {"hard": "hard", "soft": "soft"}
+    return head, images, kinds.get(str(chosen))
+
+
+def _columns(prefix: str, frame: Frame) -> Mapping:
+    """The mapping of the columns, as guessed and as changed here."""
+    state = f"{prefix}.mapping"
+    names = tuple(frame.columns)
+    known = st.session_state.get(state)
+    if known is None or known["names"] != (frame.name, names):
+        guessed = guess(frame)
+        known = {"names": (frame.name, names), "guess": guessed, "base": guessed, "now": guessed}
+        known["round"] = st.session_state.get(f"{prefix}.round", 0) + 1
+        st.session_state[f"{prefix}.round"] = known["round"]
+    key = f"{prefix}.map{known['round']}"
+    if f"{key}.concepts" not in st.session_state:
+        # A fresh page: the editors start from what they last said.
+        known["base"] = known["now"]
+    with st.expander("Columns", icon=":material/view_column:", expanded=not known["now"].concepts):
+        known["now"] = _mapping(key, frame, known["base"])
+        st.dataframe(
+            pd.DataFrame({"Column": names, "Guess": [_reason(known["guess"], c) for c in names]}),
+            hide_index=True,
+            height=180,
+        )
+        excerpt = {c: frame.columns[c][:EXCERPT_ROWS] for c in names[:EXCERPT_COLUMNS]}
+        st.caption("First rows")
+        st.dataframe(pd.DataFrame(excerpt), hide_index=True)
+    st.session_state[state] = known
+    mapping: Mapping = known["now"]
+    return mapping
+
+
+def _reason(guessed: Mapping, column: str) -> str:
+    return guessed.reasons.get(column, "not used")
+
+
+def _mapping(key: str, frame: Frame, base: Mapping) -> Mapping:
+    left, right = st.columns(2)
+    with left:
+        label = _one(f"{key}.label", "True class", frame, base.label)
+        group = _one(f"{key}.group", "Known group", frame, base.group)
+        scale = _scale(f"{key}.scale", "Predicted concepts are", base.scale)
+    with right:
+        prediction = _one(f"{key}.prediction", "Predicted class", frame, base.prediction)
+        reference = _one(f"{key}.reference", "Name of the sample", frame, base.reference)
+        class_scale = _scale(f"{key}.class_scale", "Scores of classes are", base.class_scale)
+    pairs = _rows(f"{key}.concepts", _PAIR, frame, [c.model_dump() for c in base.concepts])
+    scores = _rows(f"{key}.classes", _SCORE, frame, [c.model_dump() for c in base.classes])
+    return Mapping(
+        concepts=tuple(ConceptColumns(**row) for row in pairs),
+        scale=scale,
+        label=label,
+        prediction=prediction,
+        classes=tuple(ClassColumn(**row) for row in scores),
+        class_scale=class_scale,
+        group=group,
+        reference=reference,
+    )
+
+
+def _one(key: str, label: str, frame: Frame, chosen: str | None) -> str | None:
+    st.session_state.setdefault(key, chosen)
+    found: str | None = st.selectbox(
+        label, list(frame.columns), key=key, placeholder="none", **_KEEP
+    )
+    return found
+
+
+def _scale(
+    key: str, label: str, chosen: Literal["probability", "logit"]
+) -> Literal["probability", "logit"]:
+    st.session_state.setdefault(key, chosen)
+    words = {"probability": "probabilities", "logit": "logits"}
+    found = st.segmented_control(
+        label, list(words), format_func=lambda w: words[w], required=True, key=key, **_KEEP
+    )
+    return "logit" if found == "logit" else "probability"
+
+
+def _rows(
+    key: str, titles: dict[str, str], frame: Frame, rows: list[dict[str, Any]]
+) -> list[dict[str, str]]:
+    """An editable table of names and columns; a row that is not complete is left out."""
+    options = list(frame.columns)
+    edited = st.data_editor(
+        pd.DataFrame(rows, columns=list(titles), dtype=object),
+        key=key,
+        num_rows="dynamic",
+        hide_index=True,
+        height=220 if len(rows) > 4 else "auto",
+        column_config={
+            field: st.column_config.TextColumn(title, required=True)
+            if field == "name"
+            else st.column_config.SelectboxColumn(title, options=options, required=True)
+            for field, title in titles.items()
+        },
+    )
+    found = edited.to_dict("records")
+    return [
+        {field: str(row[field]) for field in titles}
+        for row in found
+        if all(isinstance(row[field], str) and row[field].strip() for field in titles)
+    ]
+
+
+def _say(table: ConceptTable) -> None:
+    st.caption(
+        f"{len(table):,} samples, {len(table.concept_names):,} concepts, "
+        f"{len(table.class_names):,} classes; {len(table.errors):,} predicted wrongly."
+    )
+    notes = table.origin.get("notes")
+    if isinstance(notes, list) and notes:
+        st.info(
+            "\n".join(f"- {plain(str(note))}" for note in notes), icon=":material/sticky_note_2:"
+        )
