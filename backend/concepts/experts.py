@@ -16,6 +16,7 @@ from a finished model and are never trained.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -151,7 +152,7 @@ def _initial(data: Data, recipe: Recipe, generator: torch.Generator) -> dict[str
     k, e = data.concepts.shape[1], data.inputs.shape[1]
     shapes = {"weights": (experts, data.outputs, k), "biases": (experts, data.outputs)}
     sizes = [e, experts] if recipe.selector == "linear" else [e, HIDDEN, experts]
-    for i, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes)):
         if experts > 1:
             shapes |= {f"selector/{i}/weight": (fan_out, fan_in), f"selector/{i}/bias": (fan_out,)}
     found = {}
