@@ -7,8 +7,8 @@ from typing import cast
 
 import streamlit as st
 
-from backend.concepts import OWN, plan
-from backend.concepts.examples import EXAMPLES, Example
+from backend.concepts import plan
+from backend.concepts.examples import EXAMPLES, OWN, Example
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
 from backend.engine.job import Job
 from backend.explainer import Family

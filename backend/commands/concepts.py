@@ -44,12 +44,14 @@ class Desk:
                 "--model",
                 "Leave out --model and --precision.",
             )
-        table = arguments.table(given, engine.settings)
+        table, target = arguments.table(given, engine.settings), arguments.target(given)
+        if table is not None:
+            arguments.check(table, target)
         return Comparison(
             family=family.id,
             model=arguments.model(given),
             input=engine.put_input(table or ConceptTable.none(), family.id),
-            target=arguments.target(given).model_dump(mode="json"),
+            target=target.model_dump(mode="json"),
             choices=work.choices(given.explainer, given.set, family),
             seed=given.seed,
         )
@@ -63,7 +65,15 @@ class Desk:
         found = cast(ConceptExplanation, explanation)
         request = found.source().request
         table = cast(ConceptTable, engine.get_input(request.family, request.input))
-        return files.everything(found, table, picture)
+        made = {
+            "explanation.json": files.values(found),
+            "arrays.safetensors": files.arrays(found),
+            "scores.csv": files.numbers(found),
+            "card.html": files.card(found, table, picture("svg")),
+        }
+        if files.TABLE_FILE in files.command(request, table):
+            made[files.TABLE_FILE] = files.table_npz(table)
+        return made
 
     def score(self, given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         engine = Engine(settings)

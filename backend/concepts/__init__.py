@@ -9,6 +9,7 @@ from backend.concepts.cb_slice import CBSlice
 from backend.concepts.concept_faithfulness import ConceptFaithfulness
 from backend.concepts.concept_flip import ConceptFlip
 from backend.concepts.domino import Domino
+from backend.concepts.examples import OWN
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
 from backend.concepts.gaussian_slices import GaussianSlices
 from backend.concepts.george import George
@@ -37,9 +38,6 @@ def _convert(carrier: Path, folder: Path) -> None:
 
     models.convert(carrier, folder)
 
-
-OWN = "table"
-"""The preset that stands for predictions a person brings: there is no model to load."""
 
 FAMILY = Family(
     id="concepts",

@@ -11,9 +11,11 @@ from pydantic import ValidationError
 
 from backend.concepts import heads, inputs, tabular, thumbnails
 from backend.concepts.columns import Mapping
+from backend.concepts.examples import EXAMPLES, OWN, Example, example
 from backend.concepts.explanation import Bottleneck, ConceptTable, ConceptTarget, Training
 from backend.concepts.guess import guess
 from backend.errors import InputError, shown
+from backend.explanation import ModelRef
 from backend.settings import Settings
 
 WHOLE = ("label", "prediction", "group", "reference")
@@ -30,8 +32,6 @@ OF_TABLE = {
 
 def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     """Add the family's own flags; returns the group of those that say what is explained."""
-    from backend.concepts.examples import EXAMPLES  # type: ignore[import-not-found]
-
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--example", metavar="NAME", help=f"one of {', '.join(e.id for e in EXAMPLES)}"
@@ -89,6 +89,22 @@ def table(given: argparse.Namespace, settings: Settings) -> ConceptTable | None:
     return found
 
 
+def model(given: argparse.Namespace) -> ModelRef:
+    """The bundled model of an example, or the one that stands for a table of one's own.
+
+    Raises:
+        InputError: there is no such example.
+    """
+    return ModelRef(name=OWN if given.example is None else _example(given.example).model)
+
+
+def _example(name: str) -> Example:
+    try:
+        return example(name)
+    except KeyError as error:
+        raise InputError(f"{error.args[0]}.", "--example") from error
+
+
 def target(given: argparse.Namespace) -> ConceptTarget:
     """What of the table is explained, and for an example how its model is trained.
 
@@ -97,12 +113,7 @@ def target(given: argparse.Namespace) -> ConceptTarget:
     """
     changes: dict[str, Any] = {"recipe": None, "sample": given.sample, "label": given.label}
     if given.example is not None:
-        from backend.concepts.examples import example
-
-        try:
-            recipe = example(given.example).recipe.model_dump()
-        except KeyError as error:
-            raise InputError(f"{error.args[0]}.", "--example") from error
+        recipe = _example(given.example).recipe.model_dump()
         asked = {
             "bottleneck": given.bottleneck,
             "training": given.training,

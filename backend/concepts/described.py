@@ -57,6 +57,7 @@ def described(
     )
     order = sorted(range(len(slices)), key=lambda c: -slices[c].score)
     result = explanation(
+        table,
         errors,
         memberships,
         slices,
@@ -72,9 +73,6 @@ def described(
         notes=found.notes,
     )
     for number, value in enumerate(result.values["slices"]):
-        rows = errors[result.arrays["slices"] == number]
-        value["confusion"] = _counts(table.arrays["predictions"][rows])
-        value["true"] = _counts(table.arrays["labels"][rows])
         value["reading"] = reading(slices[order[number]], table.concept_names)
     return result
 
@@ -134,6 +132,3 @@ def _arrays(
         "k/values": np.array(list(fits.tried), dtype=np.int32),
     }
 
-
-def _counts(classes: np.ndarray) -> dict[str, int]:
-    return {str(c): int(n) for c, n in zip(*np.unique(classes, return_counts=True), strict=True)}

@@ -6,6 +6,9 @@ import dataclasses
 
 from backend.concepts.explanation import Recipe
 
+OWN = "table"
+"""The preset that stands for predictions a person brings: there is no model to load."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Example:

@@ -26,7 +26,7 @@ class TrainCbm(Explainer):
 
     Values:
         The table's fields, by name. Its `origin` holds:
-        data: the data set. recipe: how the model was trained.
+        example: id of the example. recipe: how the model was trained.
         task_accuracy, training_task_accuracy: share of samples whose class is right.
         concept_accuracy, training_concept_accuracy: the same for each concept.
         training_samples: how many.
@@ -59,7 +59,8 @@ class TrainCbm(Explainer):
         """
         recipe = target.recipe or Recipe()
         if (given := model.table(recipe.seed)) is not None:
-            return explanation(given, {})
+            origin = {"example": model.id, "recipe": recipe.model_dump(mode="json")}
+            return explanation(dataclasses.replace(given, origin=given.origin | origin), {})
         data = model.data(recipe.seed)
         if data is None:
             raise InputError(
@@ -94,7 +95,7 @@ def table(data: Data, weights: Weights, recipe: Recipe, name: str) -> ConceptTab
     if data.group_names:
         arrays["groups"] = samples.groups
     origin: dict[str, Any] = {
-        "data": name,
+        "example": name,
         "recipe": recipe.model_dump(mode="json"),
         "task_accuracy": _task_accuracy(found),
         "training_task_accuracy": _task_accuracy(before),

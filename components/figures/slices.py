@@ -199,7 +199,7 @@ def chosen(found: ConceptExplanation, look: Theme) -> go.Figure:
         hovertemplate="%{x} slices: %{y:.3f}<extra></extra>",
         showlegend=False,
     )
-    kept = int(found.values["chosen_k"])
+    kept = int(found.values["chosen_slices"])
     figure.add_vline(x=kept, line={"color": look.accent, "width": 1, "dash": "dash"})
     figure.update_xaxes(title="slices", tickvals=values.tolist())
     figure.update_yaxes(title="objective, nats a sample")
