@@ -26,9 +26,9 @@ def catalogue() -> dict[str, Family]:
     A package adds a family with an entry point of the group `vitrine.families` that names a
     `Family`.
     """
-    from backend import tokens
+    from backend import concepts, tokens
 
-    families = {tokens.FAMILY.id: tokens.FAMILY}
+    families = {family.id: family for family in (tokens.FAMILY, concepts.FAMILY)}
     for point in importlib.metadata.entry_points(group="vitrine.families"):
         try:
             family: Family = point.load()

@@ -38,10 +38,11 @@ def panel(item: Item, largest: int) -> None:
         alt=f"Slices found by {item.title}",
     )
     stability = shown.values.get("stability")
-    if stability:
+    if stability and stability["mean"] is not None:
         st.caption(
-            f"Stability over {stability['seeds']} seeds: adjusted Rand index "
-            f"{stability['mean']:.2f} (1: the same slices each time, 0: as by chance)."
+            f"Stability: mean adjusted Rand index {stability['mean']:.2f} over "
+            f"{len(stability['pairs'])} pairs of fits with different seeds (1: the same slices "
+            "each time, 0: as by chance)."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from backend.concepts.explanation import ConceptExplanation
 from backend.explanation import Explanation
 from backend.tokens.explanation import TokenExplanation
 
@@ -14,10 +15,29 @@ def figure(explanation: Explanation, theme: str = "light", title: str = "") -> g
     Raises:
         TypeError: no figure is known for this kind of explanation.
     """
+    if isinstance(explanation, TokenExplanation):
+        return _tokens(explanation, theme, title)
+    if isinstance(explanation, ConceptExplanation):
+        return _concepts(explanation, theme, title)
+    raise TypeError(f"there is no figure of a {type(explanation).__name__}")
+
+
+def _tokens(explanation: TokenExplanation, theme: str, title: str) -> go.Figure:
     from components.figures import tokens, views
 
-    if not isinstance(explanation, TokenExplanation):
-        raise TypeError(f"there is no figure of a {type(explanation).__name__}")
     if explanation.values.get("view") in views.PLOTS:
         return views.plots(explanation, theme)[0].figure
     return tokens.strip(explanation, theme=theme, title=title)
+
+
+def _concepts(explanation: ConceptExplanation, theme: str, title: str) -> go.Figure:
+    from components.figures import decision, experts, slices
+
+    kind = explanation.values.get("kind")
+    if kind == "slices":
+        return slices.overview(explanation, theme, title)
+    if kind == "decision":
+        return decision.contributions(explanation, theme, title)
+    if kind == "experts":
+        return experts.plots(explanation, theme)[0].figure
+    raise TypeError(f"there is no figure of a ConceptExplanation of kind {kind!r}")
