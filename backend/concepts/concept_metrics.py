@@ -41,7 +41,7 @@ METRICS: tuple[Metric, ...] = (
         "the most important first, from the reference on. Large: the first ones make the decision.",
     ),
     Metric(
-        "gap",
+        "insertion_gap",
         "Insertion - deletion",
         True,
         "Area between the two curves. Random rankings have zero on average; negative is a ranking "
@@ -139,7 +139,7 @@ class Curves:
         return {
             "deletion_auc": areas["deletion"],
             "insertion_auc": areas["insertion"],
-            "gap": areas["insertion"] - areas["deletion"],
+            "insertion_gap": areas["insertion"] - areas["deletion"],
             "deletion_logit": areas["deletion_logit"],
             "insertion_logit": areas["insertion_logit"],
             "comprehensiveness": float(np.mean(full - self.without)),

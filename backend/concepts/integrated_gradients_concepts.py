@@ -28,7 +28,7 @@ AT_ONCE = 2048
 class IntegratedGradientsParameters(DecisionParameters):
     """What a decision is compared with, and how the way there is walked."""
 
-    steps: Annotated[int, Field(ge=0, le=2000)] = Field(
+    steps: Annotated[int, Field(ge=0, le=500)] = Field(
         0,
         title="Steps",
         description="Gauss-Legendre points on the way; 0 takes each straight piece of the head as "

@@ -60,7 +60,7 @@ def test_two_concepts_by_hand():
         {
             "deletion_auc": deletion,
             "insertion_auc": insertion,
-            "gap": insertion - deletion,
+            "insertion_gap": insertion - deletion,
             "deletion_logit": 0.25,
             "insertion_logit": 0.75,
             "comprehensiveness": p[2] - 0.5,
@@ -104,7 +104,7 @@ def test_exact_contributions_beat_random_rankings(m, bottleneck):
         about = decide(LinearContributions, given, sample=sample, contrast="runner-up")
         best, random = (row(score(given, a, sample=sample)) for a in (about, None))
         band = score(given, sample=sample).values["spread"]["baseline"]
-        for name in ("gap", "comprehensiveness", "deletion_logit", "insertion_logit"):
+        for name in ("insertion_gap", "comprehensiveness", "deletion_logit", "insertion_logit"):
             low, high = band[name]
             assert low <= random[name] <= high
             assert best[name] > high if name in UP else best[name] < low
@@ -117,7 +117,7 @@ def test_the_exact_ranking_is_the_best_of_all():
     best = row(score(given, decide(LinearContributions, given)))
     for order in itertools.permutations(range(5)):
         other = row(score(given, subject(order, given=given)))
-        assert best["gap"] >= other["gap"] - 1e-12
+        assert best["insertion_gap"] >= other["insertion_gap"] - 1e-12
         assert best["deletion_logit"] <= other["deletion_logit"] + 1e-12
 
 
@@ -125,7 +125,7 @@ def test_a_turned_ranking_has_the_opposite_gap():
     given = table(k=7, hidden=(6,))
     scores = np.array([3.0, -2, 1, 5, -4, 0, 2])
     one, other = (row(score(given, subject(s, given=given))) for s in (scores, -scores))
-    assert one["gap"] == pytest.approx(-other["gap"])
+    assert one["insertion_gap"] == pytest.approx(-other["insertion_gap"])
 
 
 def test_random_rankings_have_a_spread_and_follow_the_seed():
@@ -139,7 +139,7 @@ def test_random_rankings_have_a_spread_and_follow_the_seed():
     assert (low <= high).all()
     assert low[0] == high[0] == pytest.approx(found.arrays["curve/baseline/deletion"][0])
     many = row(score(given, draws=200, seed=3))
-    assert abs(many["gap"]) < 0.1
+    assert abs(many["insertion_gap"]) < 0.1
     assert score(given, decide(ConceptFlip, given)).values["spread"] == {}
 
 
@@ -163,7 +163,7 @@ def test_one_concept_has_no_ranking():
     given = table(k=1, m=2)
     found = score(given, decide(LinearContributions, given))
     assert set(row(found).values()) == {None}
-    assert "one concept" in found.values["undefined"]["baseline/gap"]
+    assert "one concept" in found.values["undefined"]["baseline/insertion_gap"]
     assert ConceptExplanation.from_bytes(found.to_bytes()).values == found.values
 
 

@@ -195,7 +195,8 @@ def test_gradients_equal_torch_and_captum(m):
         np.testing.assert_allclose(scores(found), by_captum, atol=1e-5)
         assert found.values["points"] == steps
     exact = decide(IntegratedGradientsConcepts, given)
-    fine = sign * peer.attribute(x, n_steps=2000, **options).detach().numpy()[0]
+    options["method"] = "riemann_middle"
+    fine = sign * peer.attribute(x, n_steps=5000, **options).detach().numpy()[0]
     np.testing.assert_allclose(scores(exact), fine, atol=5e-3)
     assert abs(exact.values["completeness_gap"]) < 1e-9 < abs(found.values["completeness_gap"])
 
