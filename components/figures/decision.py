@@ -20,8 +20,9 @@ from components.figures.plot import Plot
 
 MOST = 20
 """Bars of single concepts; what is left is one bar."""
-NAME_EM = 17.0
-ROW = 27
+NAME_EM = 14.0
+"""Room for a name on a telephone."""
+ROW = 35
 """Pixels of one bar."""
 SURE = 0.995
 """Probability from which on it is not written out."""
@@ -67,7 +68,7 @@ def contributions(
     figure = go.Figure()
     _draw(figure, bars, look)
     # Room for the number at a bar's end, and for the marks at the left edge.
-    ends = [-1.32 * reach, 1.25 * reach]
+    ends = [-1.65 * reach, 1.55 * reach]
     _marks(figure, bars, ends[0], look)
     figure.add_vline(x=0, line={"color": look.muted, "width": 1})
     figure.update_xaxes(title=_axis(found), range=ends, nticks=7)
@@ -93,7 +94,7 @@ def plots(
 ) -> tuple[Plot, ...]:
     """The bars with the sentence that says how to read them."""
     read = (
-        "An orange bar speaks for the class, a blue one against it. Beside a concept's name stands "
+        "An orange bar speaks for the class, a blue one against it. Below a concept's name stands "
         "what the model says of it; a cross marks where that is wrong. A cross with a long orange "
         "bar is a wrong concept that carries the decision."
     )
@@ -203,11 +204,12 @@ def _marks(figure: go.Figure, bars: Sequence[_Bar], left: float, look: Theme) ->
     places = [i for i, bar in enumerate(bars) if bar.wrong]
     if places:
         figure.add_scatter(
-            x=[left * 0.975] * len(places),
+            x=[left * 0.94] * len(places),
             y=places,
             mode="markers",
             name="concept predicted wrongly",
             marker={"symbol": "x", "size": 9, "color": look.gold},
+            cliponaxis=False,
             hovertext=[bars[i].hover for i in places],
             hovertemplate="%{hovertext}<extra></extra>",
         )
@@ -221,7 +223,7 @@ def _colour(bar: _Bar, look: Theme) -> str:
 
 def _label(bar: _Bar) -> str:
     name = escape(_middle(bar.name))
-    return f"{name} · <b>{bar.state}</b>" if bar.state else f"<i>{name}</i>"
+    return f"{name}<br><b>{bar.state}</b>" if bar.state else f"<i>{name}</i>"
 
 
 def _state(concept: Mapping[str, Any]) -> str:
@@ -250,8 +252,8 @@ def _on(value: int) -> str:
 
 def _axis(found: ConceptExplanation) -> str:
     if found.values["baseline_output"] is None:
-        return f"drop of the {found.unit} when the concept is flipped"
-    return f"contribution to the {found.unit}"
+        return f"drop when flipped ({found.unit})"
+    return f"contribution ({found.unit})"
 
 
 def _size(score: float) -> float:

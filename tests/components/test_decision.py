@@ -60,7 +60,7 @@ def test_the_strongest_stands_first_and_signs_have_colours():
     assert bars(drawn).x == (-2.0, 1.0, 0.5, 0.0)
     assert bars(drawn).marker.color == (LIGHT.negative[2], *[LIGHT.positive[2]] * 3)
     labels = drawn.layout.yaxis.ticktext
-    assert [label.split(" ")[0] for label in labels] == ["c1", "c3", "c0", "c2"]
+    assert [label.split("<")[0] for label in labels] == ["c1", "c3", "c0", "c2"]
     assert bars(drawn).text == ("−2", "+1", "+0.5", "0")
     dark = decision.contributions(told([1.0, -1.0]), "dark")
     assert bars(dark).marker.color == (DARK.positive[2], DARK.negative[2])
@@ -86,7 +86,7 @@ def test_wrong_concepts_are_marked():
     assert marks.name == "concept predicted wrongly"
     assert drawn.layout.showlegend
     labels = drawn.layout.yaxis.ticktext
-    assert labels == ("c0 · <b>on, p 0.70</b>", "c1 · <b>off</b>", "c2 · <b>on</b>")
+    assert labels == ("c0<br><b>on, p 0.70</b>", "c1<br><b>off</b>", "c2<br><b>on</b>")
     assert "true: off, predicted wrongly" in bars(drawn).hovertext[0]
     assert "wrongly" not in bars(drawn).hovertext[1]
     right = decision.contributions(told([1.0]))
@@ -126,7 +126,7 @@ def test_names_are_literal_and_long_ones_keep_their_end():
         assert "<script" not in text
     label = drawn.layout.yaxis.ticktext[1]
     assert label.startswith("has_wing")
-    assert "brown · <b>on</b>" in label
+    assert "brown<br><b>on</b>" in label
     assert "…" in label
     assert "&lt;script&gt;" in drawn.layout.yaxis.ticktext[0]
     assert "&lt;script&gt;" in bars(drawn).hovertext[0]
@@ -140,7 +140,7 @@ def test_no_finite_score_comes_last():
 
 def test_no_concept_differs():
     drawn = decision.contributions(told([0.0, 0.0]))
-    assert drawn.layout.xaxis.range[1] == pytest.approx(1.25)
+    assert drawn.layout.xaxis.range[1] == pytest.approx(1.55)
 
 
 def test_explainers_are_drawn_as_they_come():
