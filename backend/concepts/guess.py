@@ -160,7 +160,7 @@ class _Guess:
             kind: [
                 (stem, *found, truth)
                 for stem, found in stems.items()
-                if (truth := self._truth(stem, found[0], truths, bare)) is not None
+                if (truth := truths[stem][0] if stem in truths else bare.get(stem)) is not None
             ]
             for kind, stems in kinds.items()
         }
@@ -179,13 +179,6 @@ class _Guess:
             self._take(truth, f"true concept '{name}': by its name")
             concepts.append(ConceptColumns(name=name, predicted=column, truth=truth))
         return tuple(concepts), self._scale(best, [concept.predicted for concept in concepts])
-
-    @staticmethod
-    def _truth(
-        stem: str, predicted: str, truths: dict[str, tuple[str, str, str]], bare: dict[str, str]
-    ) -> str | None:
-        found = truths[stem][0] if stem in truths else bare.get(stem)
-        return None if found == predicted else found
 
     def _scale(self, kind: str, columns: list[str]) -> Scale:
         """What predicted columns hold; where their names leave it open, values outside decide."""

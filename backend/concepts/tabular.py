@@ -32,23 +32,9 @@ def build(frame: Frame, mapping: Mapping, bottleneck: Bottleneck | None = None) 
     _check(frame, mapping)
     notes = list(frame.notes)
     kept = _filled(frame, mapping, notes)
-    logits = np.stack([cells.logits_of(frame, c.predicted, mapping.scale) for c in kept], axis=1)
-    truth = _truth(frame, kept, notes)
     found = classes.read(frame, mapping)
-    notes += found.notes
-    _remark(mapping, kept, logits, truth, notes)
-    if (found.labels == found.predictions).all():
-        notes.append("Every sample is predicted rightly: there is no error to look into.")
-    arrays = {
-        "logits": logits.astype(np.float32),
-        "concepts": truth,
-        "labels": found.labels,
-        "predictions": found.predictions,
-    }
-    if found.task_logits is not None:
-        arrays["task_logits"] = found.task_logits
+    arrays = _arrays(frame, mapping, kept, found, notes)
     group_names = _groups(frame, mapping, arrays)
-    arrays |= {name: a for name, a in frame.arrays.items() if not name.startswith("head/")}
     table = ConceptTable(
         arrays=arrays,
         title=PurePath(frame.name).stem,
@@ -65,6 +51,32 @@ def build(frame: Frame, mapping: Mapping, bottleneck: Bottleneck | None = None) 
     )
     head = Head.of(frame.arrays)
     return table if head is None else heads.attach(table, head, bottleneck, frame.name)
+
+
+def _arrays(
+    frame: Frame,
+    mapping: Mapping,
+    kept: list[ConceptColumns],
+    found: classes.Classes,
+    notes: list[str],
+) -> dict[str, np.ndarray]:
+    """The arrays of the table but for the groups and the head."""
+    logits = np.stack([cells.logits_of(frame, c.predicted, mapping.scale) for c in kept], axis=1)
+    truth = _truth(frame, kept, notes)
+    notes += found.notes
+    _remark(mapping, kept, logits, truth, notes)
+    if (found.labels == found.predictions).all():
+        notes.append("Every sample is predicted rightly: there is no error to look into.")
+    arrays = {
+        "logits": logits.astype(np.float32),
+        "concepts": truth,
+        "labels": found.labels,
+        "predictions": found.predictions,
+    }
+    if found.task_logits is not None:
+        arrays["task_logits"] = found.task_logits
+    others = {name: a for name, a in frame.arrays.items() if not name.startswith("head/")}
+    return arrays | others
 
 
 def _check(frame: Frame, mapping: Mapping) -> None:

@@ -64,27 +64,31 @@ def attach(table: ConceptTable, name: str, data: bytes, settings: Settings) -> C
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = _entries(name, archive, settings)
             matched = _matched(table.references, list(entries), n)
-            if not matched:
-                raise InputError(
-                    f"No picture belongs to a sample: they are called {listed(list(entries), 3)}, "
-                    f"the samples {listed(table.references or ('0', '1'), 3)}.",
-                    name,
-                    "Name each picture after the reference of its sample, or after its row.",
-                )
-            images = np.full((n, SIDE, SIDE, 3), GREY, dtype=np.uint8)
-            read = 0
-            for row, path in matched.items():
-                picture = _picture(archive, entries[path], settings)
-                if picture is not None:
-                    images[row] = picture
-                    read += 1
+            pictures = {
+                row: _picture(archive, entries[path], settings) for row, path in matched.items()
+            }
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         raise InputError(
             f"The zip cannot be read ({shown(str(error))}).", name, "Pack it again."
         ) from error
-    note = f"Pictures: {read:,} of {n:,} samples; the others are grey."
-    if read < len(matched):
-        note += f" {len(matched) - read:,} could not be read."
+    if not matched:
+        raise InputError(
+            f"No picture belongs to a sample: they are called {listed(list(entries), 3)}, the "
+            f"samples {listed(table.references or ('0', '1'), 3)}.",
+            name,
+            "Name each picture after the reference of its sample, or after its row.",
+        )
+    images = np.full((n, SIDE, SIDE, 3), GREY, dtype=np.uint8)
+    whole = {row: picture for row, picture in pictures.items() if picture is not None}
+    for row, picture in whole.items():
+        images[row] = picture
+    return _noted(table, images, len(whole), len(matched))
+
+
+def _noted(table: ConceptTable, images: np.ndarray, read: int, matched: int) -> ConceptTable:
+    note = f"Pictures: {read:,} of {len(table):,} samples; the others are grey."
+    if read < matched:
+        note += f" {matched - read:,} could not be read."
     kept = table.origin.get("notes")
     return dataclasses.replace(
         table,

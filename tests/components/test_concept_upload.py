@@ -51,6 +51,8 @@ def test_the_template_is_read(app) -> None:
     assert len(found.errors) == 4
     assert "12 samples, 3 concepts, 2 classes; 4 predicted wrongly." in app.caption[-1].value
     assert app.selectbox(key="c.map1.label").value == "label"
+    app.selectbox(key="c.map1.group").set_value(None).run()
+    assert table(app).group_names == ()
 
 
 def test_columns_can_be_changed_and_stay_when_the_page_is_left(app) -> None:

@@ -94,6 +94,11 @@ def test_latin_text_is_read_and_said() -> None:
     assert "Windows-1252" in notes(found)
 
 
+def test_names_that_python_would_read_as_numbers_stay_names() -> None:
+    named = COLUMNS | {"image": [f"1_{i}" for i in range(12)]}
+    assert built("small.csv", tables.csv(named)).references[:2] == ("1_0", "1_1")
+
+
 def test_trailing_delimiters_and_blank_rows() -> None:
     lines = tables.csv(COLUMNS).splitlines()
     same(built("small.csv", ",\n".join(lines) + ",\n,,,\n\n"))
@@ -163,6 +168,8 @@ FAULTS = [
     ("a.npz", archive(labels=header("(-1,)")), "not an array of its size"),
     ("a.npz", archive(labels=b"x" * 2_000_000), "unpacks to"),
     ("a.npz", archive(labels=header("(0,)", "'O'")), "pickled objects"),
+    ("a.npz", archive(labels=header("(1,)", "'<U1'") + b"\x00\x00\x11\x00"), "no characters"),
+    ("a.npz", archive(labels=header("(1,)", "'>U1'") + b"\x00\x00\xd8\x00"), "no characters"),
     ("a.npz", tables.npz(SMALL, labels=None), "no array labels"),
     ("a.npz", tables.npz(SMALL, labels=np.zeros(5)), "shape"),
     ("a.npz", tables.npz(SMALL, concepts=np.zeros((12, 2))), "3"),

@@ -167,6 +167,8 @@ def test_what_is_unusual_is_noted() -> None:
     assert "True values never change: a" in notes(table)
     assert "Predicted, but true of no sample: z" in notes(table)
     assert "no error" in notes(built(prediction=ENDS["label"]))
+    scores = {"score_x": [1, 0, 0, 0], "score_y": [0, 1, 1, -1]}
+    assert "For 25.0% of the samples another class" in notes(built(**scores))
     hard = {"prob_a": TRUTH["a"], "prob_b": TRUTH["b"]}
     assert "0 and 1 only" in notes(built(**hard))
     mapping = guess(frame(**plain())).model_copy(update={"scale": "logit"})
