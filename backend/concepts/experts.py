@@ -91,7 +91,8 @@ class Mixture:
     def outputs(self, concepts: np.ndarray) -> np.ndarray:
         """[n, M, q] raw outputs of every expert."""
         c = np.asarray(concepts, dtype=np.float64)
-        return np.einsum("nk,mqk->nmq", c, self.weights) + self.biases
+        outputs: np.ndarray = np.einsum("nk,mqk->nmq", c, self.weights) + self.biases
+        return outputs
 
     @property
     def complexity(self) -> int:
@@ -188,7 +189,7 @@ def _descend(
         penalty = recipe.penalty * parts["weights"].abs().sum()
         loss = _losses(outputs, labels[rows]).sum() + penalty
         optimiser.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         optimiser.step()
 
 

@@ -91,7 +91,7 @@ def parse(model: str, concepts: int, *, binary: bool) -> np.ndarray:
     Args:
         binary: whether concepts are 0 or 1, so that a power is the concept itself.
     """
-    import sympy
+    import sympy  # type: ignore[import-untyped]
 
     symbols = sympy.symbols(" ".join(f"X{j + 1}" for j in range(concepts)), seq=True)
     known = {str(symbol): symbol for symbol in symbols}

@@ -197,7 +197,8 @@ def _tuned(start: Formulas, data: Data, chosen: np.ndarray) -> Formulas:
                 values = [t @ c for t, c in zip(terms[m], numbers[m], strict=True)]
                 total = total + _summed(gain * (torch.stack(values, dim=1) - 0.5), wanted)
         pairs = zip(chain(*numbers), chain(*fitted), strict=True)
-        return total / len(data) + 0.5 * PULL * sum(((a - b) ** 2).sum() for a, b in pairs)
+        pull = torch.stack([((a - b) ** 2).sum() for a, b in pairs]).sum()
+        return total / len(data) + 0.5 * PULL * pull
 
     _lower(lambda: loss(fitted), [log_gain])
     _lower(lambda: loss(trained), [log_gain, *(c for e in trained for c in e)])
@@ -228,7 +229,7 @@ def _lower(loss: Any, trained: list[Tensor]) -> None:
     def closure() -> Tensor:
         optimiser.zero_grad()
         found: Tensor = loss()
-        found.backward()
+        torch.autograd.backward(found)
         return found
 
-    optimiser.step(closure)
+    optimiser.step(closure)  # type: ignore[no-untyped-call]
