@@ -23,7 +23,7 @@ from backend.concepts.described import described
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
 from backend.concepts.kept import kept
 from backend.concepts.keywords import Intervention
-from backend.concepts.mixture_fit import Start
+from backend.concepts.mixture_fit import Start, one_thread
 from backend.concepts.refits import Fits
 from backend.concepts.slices import check_errors
 from backend.explainer import Explainer, Reference, Run
@@ -136,13 +136,14 @@ class CBSlice(Explainer):
             InputError: too few errors, or a listed concept is not there.
         """
         errors = check_errors(input)
-        found = kept(
-            input,
-            errors,
-            parameters.keep,
-            parameters.concepts,
-            parameters.groups,
-            lambda done, total: run.progress(done, total, "influence of the concepts"),
-        )
-        fits = Fits(input, errors, found.concepts, parameters, run)
-        return described(input, errors, found, fits, parameters, run)
+        with one_thread():
+            found = kept(
+                input,
+                errors,
+                parameters.keep,
+                parameters.concepts,
+                parameters.groups,
+                lambda done, total: run.progress(done, total, "influence of the concepts"),
+            )
+            fits = Fits(input, errors, found.concepts, parameters, run)
+            return described(input, errors, found, fits, parameters, run)

@@ -2,7 +2,8 @@
 
 The rule: fit every candidate, and take the smallest after which no candidate lowers the loss by
 more than a twentieth of the whole fall, from the smallest candidate's loss to the lowest. Only the
-loss decides; known groups are never looked at.
+loss decides; known groups are never looked at. It leans to many slices: one too many splits a
+group in two, one too few puts two groups under one name. Its price is stability, which is shown.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -61,6 +62,20 @@ class Fit:
         return float(self.history[-1])
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread.
+
+    In several, the sums of a k-means cluster come in any order, and equal seeds would differ; and
+    these matrices are so small that threads cost more than they save.
+    """
+    import sklearn.cluster  # noqa: F401  # only libraries that are loaded can be limited
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
 def fit(
     data: Concepts,
     labels: np.ndarray,
@@ -80,7 +95,7 @@ def fit(
     floor = np.maximum(LEAST_VARIANCE / spread**2, LEAST_SHARE)
     fits = []
     for _ in range(settings.restarts):
-        at = _start(scaled, labels, settings, generator)
+        at = start(scaled, labels, settings, generator)
         at["variances"] = np.maximum(at["variances"], floor)
         fits.append(Fit(at, _descend(at, scaled, floor, settings, generator, step)))
     best = min(fits, key=lambda fit: fit.objective)
@@ -140,9 +155,10 @@ class Adam:
                 self.at[name] -= change
 
 
-def _start(
+def start(
     data: Concepts, labels: np.ndarray, settings: Settings, generator: np.random.Generator
 ) -> Parameters:
+    """The parameters a fit starts from, step 2 of the module."""
     d, K = data.logits.shape[1], settings.components
     if settings.start == "published":
         bound = 1 / np.sqrt(K)
@@ -174,15 +190,13 @@ def _drawn_means(
 def _clusters(x: np.ndarray, K: int, generator: np.random.Generator) -> np.ndarray:
     """[n] the k-means cluster of each row."""
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     few = x
     if len(x) > MOST_FOR_START:
         few = x[generator.choice(len(x), MOST_FOR_START, replace=False)]
     K = min(K, len(np.unique(few, axis=0)))
     seed = int(generator.integers(2**31))
-    # In several threads the sums of a cluster come in any order, and equal seeds would differ.
-    with threadpool_limits(1):
+    with one_thread():
         found = KMeans(K, init="k-means++", n_init=10, random_state=seed).fit(few)
         return np.asarray(found.predict(x))
 
