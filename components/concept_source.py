@@ -58,8 +58,14 @@ def recipe(preset: str, prefix: str) -> Recipe | None:
         return Recipe.model_validate(form(Recipe, f"{prefix}.recipe"))
 
 
-def given(preset: str, chosen: Recipe | None, prefix: str) -> Source | None:
-    """A few words about a bundled data set, or the upload; None until a table is read."""
+def given(
+    preset: str, chosen: Recipe | None, opened: Comparison | None, prefix: str
+) -> Source | None:
+    """A few words about a bundled data set, or the upload; None until a table is read.
+
+    Args:
+        opened: what the page shows; its table is used again where no other is brought.
+    """
     ref = ModelRef(name=preset)
     found = _example(preset)
     if found is not None:
@@ -67,6 +73,10 @@ def given(preset: str, chosen: Recipe | None, prefix: str) -> Source | None:
         st.write(found.about)
         return Source(ref, ConceptTable.none(), chosen)
     table = concept_upload.uploaded(prefix)
+    if table is None and opened is not None and opened.model == ref:
+        table = cast(ConceptTable | None, engine().get_input(opened.family, opened.input))
+        if table is not None:
+            st.caption(f":material/table: The table that is shown below: {plain(table.title)}.")
     return None if table is None else Source(ref, table, None)
 
 

@@ -111,10 +111,8 @@ def saw(table: ConceptTable, sample: int) -> None:
                 "concept": name,
                 "read by the head": float(inputs[j]),
                 "probability": float(probabilities[j]),
-                "true": bool(table.arrays["concepts"][sample, j]),
-                "wrong": bool(
-                    (probabilities[j] > 0.5) != (table.arrays["concepts"][sample, j] > 0)
-                ),
+                "true": bool(true[j]),
+                "wrong": bool((probabilities[j] > 0.5) != true[j]),
             }
             for j, name in enumerate(table.concept_names)
         ],

@@ -12,6 +12,9 @@ from components.figures import experts
 from components.plain import plain
 from components.session import theme_name
 
+LONGEST_RENDERED = 400
+"""Characters of LaTeX; a longer formula is shown as text alone."""
+
 
 def panel(item: Item) -> None:
     """The verdicts, the formulas, and the plots two a row."""
@@ -32,12 +35,14 @@ def panel(item: Item) -> None:
 
 
 def _formulas(found: ConceptExplanation) -> None:
-    formulas: list[dict[str, Any]] = found.values.get("formulas", [])
-    if not formulas:
-        return
-    with st.expander("Formulas", expanded=len(formulas) <= 6):
-        for formula in formulas:
-            st.caption(f"Expert {formula['expert'] + 1} · {plain(str(formula['class']))}")
-            if formula.get("latex"):
-                st.latex(formula["latex"])
-            st.code(formula["text"], language=None, wrap_lines=True)
+    """Each expert's formula for each class, rendered and to be copied."""
+    formulas: list[list[dict[str, Any]]] = found.values["formulas"]
+    classes = found.values["class_names"]
+    with st.expander("Formulas", expanded=sum(map(len, formulas)) <= 6):
+        for number, of_expert in enumerate(formulas, start=1):
+            for place, formula in enumerate(of_expert):
+                which = classes[-1] if len(of_expert) == 1 else classes[place]
+                st.caption(f"Expert {number} · logit of {plain(str(which))}")
+                if len(formula["latex"]) <= LONGEST_RENDERED:
+                    st.latex(formula["latex"])
+                st.code(formula["text"], language=None, wrap_lines=True)

@@ -71,7 +71,7 @@ with model_column, st.container(border=True):
     recipe = concept_source.recipe(preset, PREFIX)
 with input_column, st.container(border=True):
     step(2, "Input")
-    source = concept_source.given(preset, recipe, PREFIX)
+    source = concept_source.given(preset, recipe, opened, PREFIX)
 with explainer_column, st.container(border=True):
     step(3, "Explainers")
     choices = choose.explainers(FAMILY, f"{PREFIX}.{role}", role, DEFAULT[role])

@@ -131,4 +131,3 @@ def _arrays(
         "kept": found.concepts.astype(np.int32),
         "k/values": np.array(list(fits.tried), dtype=np.int32),
     }
-
