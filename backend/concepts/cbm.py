@@ -37,11 +37,10 @@ from backend.explainer import Run
 TRUE_LOGIT = 4.0
 BATCH = 64
 LEARNING_RATE = 2e-3
-HEAD_LEARNING_RATE = 1e-2
+HEAD_LEARNING_RATE = {"joint": 3e-2, "sequential": 1e-2, "independent": 1e-2}
 HEAD_PENALTY = 1e-3
-HEAD_PASSES = 3
-"""Passes over the samples that a head trained by itself makes for each of the encoder's; a head
-trained with the encoder takes steps that much longer instead."""
+HEAD_PASSES = 6
+"""Passes over the samples that a head trained by itself makes for each of the encoder's."""
 OTHER_STREAM = 2**32
 """Added to the seed: the head's numbers do not depend on the encoder's."""
 
@@ -87,7 +86,7 @@ class Training:
     def _train_concepts(self, with_label: bool) -> None:
         groups = [{"params": list(self.encoder.values()), "lr": LEARNING_RATE}]
         if with_label:
-            groups.append(self._head_group(speed=HEAD_PASSES))
+            groups.append(self._head_group())
         optimiser = torch.optim.Adam(groups)
         for epoch in range(self.recipe.epochs):
             total = 0.0
@@ -121,10 +120,10 @@ class Training:
             logits = encoder.encode(self.encoder, self.x)[1]
             return head_inputs(logits, self.recipe.bottleneck)
 
-    def _head_group(self, speed: int = 1) -> dict[str, object]:
+    def _head_group(self) -> dict[str, object]:
         return {
             "params": list(self.head.values()),
-            "lr": HEAD_LEARNING_RATE * speed,
+            "lr": HEAD_LEARNING_RATE[self.recipe.training],
             "weight_decay": HEAD_PENALTY,
         }
 

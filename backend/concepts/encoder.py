@@ -46,11 +46,11 @@ def linear(name: str, inputs: int, outputs: int, generator: torch.Generator) -> 
 
 
 def tensor(inputs: np.ndarray) -> Tensor:
-    """What the encoder reads: pictures [n, 3, height, width] in 0..1, or rows [n, d]."""
+    """What the encoder reads: pictures [n, 3, height, width] in -2..2, or rows [n, d]."""
     if inputs.ndim == 2:
         return torch.from_numpy(inputs.astype(np.float32))
     # The layout of uint8 pictures is channels last already: it is kept, and is the faster one.
-    return torch.from_numpy(inputs).permute(0, 3, 1, 2).float() / 255
+    return torch.from_numpy(inputs).permute(0, 3, 1, 2).float() / 63.75 - 2
 
 
 def features(weights: Weights, x: Tensor) -> Tensor:

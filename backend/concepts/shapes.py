@@ -21,12 +21,14 @@ SIDE = 32
 TRAINING, VALIDATION = 4000, 2000
 TOGETHER = {"training": 0.97, "validation": 0.85}
 """Probability that striped shapes are on water and plain ones on land."""
-STRIPES = 0.04
+STRIPES = 0.08
 """How much darker every other pair of rows is."""
 NOISE = 10.0
 """Standard deviation of every pixel, of 255."""
-RADII = (6.0, 10.0)
+RADII = (7.0, 11.0)
 """Of small and big shapes, pixels."""
+TRIANGLE = 1.3
+"""Half the width of a triangle's base, in radii: nothing reaches further."""
 
 CONCEPTS = (
     *("circle", "square", "triangle"),
@@ -103,7 +105,7 @@ def _drawn(
 
 def _centres(radius: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """[2, n]: the whole shape is in the picture."""
-    room = SIDE / 2 - 1 - radius
+    room = SIDE / 2 - TRIANGLE * radius
     return (SIDE - 1) / 2 + room * generator.uniform(-1, 1, size=(2, len(radius)))
 
 
@@ -115,5 +117,5 @@ def _masks(shape: np.ndarray, radius: np.ndarray, centres: np.ndarray) -> np.nda
     x = (columns - centres[1][:, None, None]) / r
     circle = x**2 + y**2 <= 0.8
     square = np.maximum(abs(x), abs(y)) <= 0.79
-    triangle = (y <= 0.9) & (abs(x) <= (y + 1) / 1.9 * 1.3)
+    triangle = (y <= 0.9) & (abs(x) <= (y + 1) / 1.9 * TRIANGLE)
     return np.choose(shape[:, None, None], [circle, square, triangle])
