@@ -1,4 +1,4 @@
-"""Breast cancer: the carrier beside its library, medians, scales, halves."""
+"""Breast cancer: the carrier beside its library, medians, scales, parts."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_inputs_are_the_other_columns_standardised_on_training(arrays):
     np.testing.assert_allclose(data.validation.inputs[7], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_halves_share_no_row_and_have_equal_classes(arrays):
+def test_the_parts_share_no_row_and_have_equal_classes(arrays):
     data = cancer.data(arrays, seed=5)
     training, validation = set(data.training.references), set(data.validation.references)
     assert not training & validation
-    assert len(training) + len(validation) == 569
+    assert (len(training), len(validation)) == (190, 379)
     assert abs(data.training.labels.mean() - data.validation.labels.mean()) < 0.01
     assert set(cancer.data(arrays, seed=5).training.references) == training
     assert set(cancer.data(arrays, seed=6).training.references) != training
