@@ -61,11 +61,14 @@ def fit(
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, HALVED_AFTER, 0.5)
     whole = tensors(data)
     for _ in range(EPOCHS):
-        for rows in torch.from_numpy(generator.permutation(len(data))).split(BATCH):
+        order = torch.from_numpy(generator.permutation(len(data)))
+        for begin in range(0, len(data), BATCH):
+            rows = order[begin : begin + BATCH]
             optimizer.zero_grad()
-            loss(at, {name: each[rows] for name, each in whole.items()}, weight).backward()
+            found = loss(at, {name: each[rows] for name, each in whole.items()}, weight)
+            found.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(list(at.values()), LONGEST_GRADIENT)
             optimizer.step()
         schedule.step()
-    found = {name: value.detach().numpy() for name, value in at.items()}
-    return found | {"variances": np.maximum(found["variances"], LEAST_VARIANCE)}
+    end = {name: value.detach().numpy() for name, value in at.items()}
+    return end | {"variances": np.maximum(end["variances"], LEAST_VARIANCE)}

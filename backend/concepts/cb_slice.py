@@ -119,10 +119,10 @@ class CBSlice(Explainer):
         link="https://arxiv.org/abs/2605.29836",
     )
     how_to_read = (
-        "Each slice is a group of errors with one concept story. A first keyword that is "
-        "mispredicted says the concept itself fails there; a correct one says that the combination "
-        "is rare or the label head gets it wrong. A mean Rand index far below 1 says that other "
-        "seeds give other slices."
+        "Each slice is a group of errors with one concept story. A mispredicted concept among the "
+        "first keywords says that the concept itself fails there; where all are right, the "
+        "combination is rare or the label head gets it wrong. A mean Rand index far below 1 says "
+        "that other seeds give other slices."
     )
     libraries = ("numpy", "scipy", "scikit-learn")
     uses_seed = True

@@ -18,15 +18,27 @@ from backend.explainer import Run
 if TYPE_CHECKING:
     from backend.concepts.cb_slice import CBSliceParameters
 
+READ = 3
+"""Keywords a reading looks at."""
+
 
 def reading(slice: Slice, names: tuple[str, ...]) -> str:
-    """What the first keyword of a slice says of its errors, as a sentence."""
-    if not slice.keywords:
+    """What the first keywords of a slice say of its errors, as a sentence.
+
+    Where some of the first `READ` are mispredicted, the one whose prediction is farthest from the
+    truth is the failure; a decisive concept that is right only says where it happens.
+    """
+    first = slice.keywords[:READ]
+    if not first:
         return ""
-    first = slice.keywords[0]
-    name = names[first.concept] if names else f"concept {first.concept}"
-    told = name if first.predicted > 0.5 else f"no {name}"
-    if first.mispredicted:
+    wrong = sorted(
+        (word for word in first if word.mispredicted),
+        key=lambda word: -abs(word.predicted - word.true),
+    )
+    word = wrong[0] if wrong else first[0]
+    name = names[word.concept] if names else f"concept {word.concept}"
+    told = name if word.predicted > 0.5 else f"no {name}"
+    if wrong:
         return (
             f'concept failure: the model says "{told}" here and is wrong. Annotate more of this '
             "concept, or repair its predictor."

@@ -43,7 +43,10 @@ class Concepts:
 
     def take(self, rows: np.ndarray | slice) -> Concepts:
         """Some of the samples."""
-        return Concepts(self.logits[rows], self.true[rows], self.predicted[rows])
+        each = (self.logits, self.true, self.predicted)
+        if isinstance(rows, slice):
+            return Concepts(*(array[rows] for array in each))
+        return Concepts(*(array.take(rows, axis=0) for array in each))
 
 
 def log_joint(at: Parameters, x: np.ndarray) -> np.ndarray:

@@ -200,3 +200,11 @@ def test_a_reading_names_what_the_model_says():
     assert '"no striped" is right here' in reading(slice(0.1, 0.2), names)
     assert '"concept 1" is right' in reading(slice(0.9, 0.9), ())
     assert reading(Slice(1, 1.0, 1.0), names) == ""
+
+
+def test_a_reading_names_the_worst_of_the_first_three_keywords():
+    right, wrong, worse = (Keyword(0, 9, 0.9, 0.9), Keyword(1, 8, 0.6, 0.4), Keyword(2, 7, 0.1, 1))
+    names = ("red", "big", "striped", "round")
+    assert '"no striped" here' in reading(Slice(1, 1.0, 1.0, (right, wrong, worse)), names)
+    last = (right, right, right, worse)
+    assert '"red" is right' in reading(Slice(1, 1.0, 1.0, last), names)
