@@ -42,7 +42,7 @@ HEAD_PENALTY = 1e-3
 HEAD_PASSES = 6
 """Passes over the samples that a head trained by itself makes for each of the encoder's."""
 OTHER_STREAM = 2**32
-"""Added to the seed: the head's numbers do not depend on the encoder's."""
+"""Added to the seed, so that the head's random numbers are not the encoder's over again."""
 
 
 def train(samples: Samples, classes: int, recipe: Recipe, run: Run) -> Weights:

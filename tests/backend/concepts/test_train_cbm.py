@@ -134,52 +134,6 @@ def test_the_encoder_in_the_explanation_gives_the_tables_logits():
     np.testing.assert_array_equal(embedding.numpy(), found.arrays["embedding"])
 
 
-def test_the_picture_encoder_is_the_modules_of_torch():
-    shape = (28, 56, 3)
-    weights = encoder.initial(shape, torch.Generator().manual_seed(0))
-    pictures = np.random.default_rng(0).integers(0, 256, size=(5, *shape), dtype=np.uint8)
-    nn = torch.nn
-    modules = nn.Sequential(
-        nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.Conv2d(16, 32, 5, 2), nn.ReLU(),
-        nn.MaxPool2d(2, ceil_mode=True), nn.Flatten(), nn.Linear(32 * 2 * 6, 64), nn.ReLU(),
-    )  # fmt: skip
-    modules.load_state_dict(dict(zip(modules.state_dict(), weights.values(), strict=True)))
-    x = torch.from_numpy(pictures.astype(np.float32).transpose(0, 3, 1, 2)) / 255 * 4 - 2
-    torch.testing.assert_close(
-        encoder.features(weights, encoder.tensor(pictures)), modules(x), rtol=1e-4, atol=1e-5
-    )
-
-
-def test_losses_by_hand():
-    logits = torch.tensor([[0.0, 2.0], [-1.0, 1.0]])
-    concepts = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    expected = sum(
-        np.log1p(np.exp(-(2 * c - 1) * z))
-        for z, c in zip(logits.flatten().tolist(), concepts.flatten().tolist(), strict=True)
-    )
-    assert cbm.concept_loss(logits, concepts).item() == pytest.approx(expected / 2)
-    one = {"head/0/weight": torch.tensor([[1.0, -1.0]]), "head/0/bias": torch.tensor([0.5])}
-    z = np.array([-1.5, -1.5])
-    assert cbm.label_loss(one, logits, torch.tensor([1, 0])).item() == pytest.approx(
-        (np.log1p(np.exp(-z[0])) + np.log1p(np.exp(z[1]))) / 2
-    )
-    two = {"head/0/weight": torch.tensor([[0.0, 0.0], [1.0, -1.0]]),
-           "head/0/bias": torch.tensor([0.0, 0.5])}  # fmt: skip
-    assert cbm.label_loss(two, logits, torch.tensor([1, 0])).item() == pytest.approx(
-        cbm.label_loss(one, logits, torch.tensor([1, 0])).item()
-    )
-
-
-def test_a_hard_bottleneck_passes_the_sigmoids_gradient():
-    logits = torch.tensor([[0.5, -2.0, 0.0]], requires_grad=True)
-    read = cbm.head_inputs(logits, "hard")
-    assert read.tolist() == [[1.0, 0.0, 0.0]]
-    read.sum().backward()
-    p = torch.sigmoid(logits.detach())
-    torch.testing.assert_close(logits.grad, p * (1 - p))
-    assert cbm.head_inputs(logits, "soft") is logits
-
-
 @pytest.mark.parametrize("bottleneck", ["hard", "soft"])
 def test_an_independent_head_sees_true_concepts_only(bottleneck):
     """What the encoder reads is made meaningless: no head can tell, unless it reads its output."""
@@ -269,6 +223,45 @@ def test_a_cancelled_training_stops():
         trained(planted(), run, epochs=50)
     assert len(run.reports) == 2
     assert run.forward == 2 * 400
+
+
+def test_a_training_is_cancelled_within_an_epoch():
+    class Impatient(FakeRun):
+        def count(self, forward=0, backward=0):
+            super().count(forward, backward)
+            self.cancelled = self.forward >= 3 * 64
+
+    run = Impatient()
+    with pytest.raises(Cancelled):
+        trained(planted(), run, epochs=1)
+    assert run.forward == 3 * 64
+    assert not run.reports
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("id", "failing", "task", "concepts"),
+    [
+        ("mnist_sum", ("2 and 2", "1 and 1, not red"), 0.9, 0.98),
+        ("shapes", ("plain on water", "striped on land"), 0.85, 0.95),
+    ],
+)
+def test_the_default_recipe_fails_where_it_was_planted(id, failing, task, concepts, tmp_path):
+    target = ConceptTarget(recipe=Recipe(seed=201))
+    found = TrainCbm().explain(
+        source(id, tmp_path), ConceptTable.none(), target, NoParameters(), FakeRun()
+    )
+    table = table_of(found)
+    origin = table.origin
+    assert origin["task_accuracy"] > task
+    assert np.mean(origin["concept_accuracy"]) > concepts
+    for group in failing:
+        wrong, every = origin["group_errors"][group]
+        assert wrong >= 10
+        assert wrong / every > 0.5
+    others = ~np.isin(table.arrays["groups"], [table.group_names.index(g) for g in failing])
+    wrong = table.arrays["labels"] != table.arrays["predictions"]
+    assert wrong[others].mean() < 0.1
 
 
 def test_predictions_of_ones_own_need_no_training(tmp_path):
