@@ -34,14 +34,17 @@ def found(table):
     return explain(table)
 
 
-def test_the_failing_concept_is_the_first_mispredicted_keyword(found):
+@pytest.mark.parametrize("slices", [0, 6])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_failing_concept_is_the_first_mispredicted_keyword(seed, slices):
+    found = explain(failing_table(seed), FakeRun(seed=seed), slices=slices)
     for each in found.values["slices"]:
         wrong = [word for word in each["keywords"] if word["mispredicted"]]
         assert wrong[0]["concept"] == FAILING
-    first = found.values["slices"][0]
-    assert first["keywords"][0]["concept"] == FAILING
-    assert first["reading"].startswith('concept failure: the model says "')
-    assert "concept 2" in first["reading"]
+    top = found.values["slices"][0]
+    assert FAILING in [word["concept"] for word in top["keywords"][:3]]
+    assert top["reading"].startswith('concept failure: the model says "')
+    assert "concept 2" in top["reading"]
 
 
 def test_a_label_heads_failure_reads_as_one():
@@ -99,6 +102,11 @@ def test_what_the_result_holds(table, found):
 
 def test_each_slice_counts_its_members(table, found):
     for number, each in enumerate(found.values["slices"]):
+        words = tuple(
+            Keyword(word["concept"], word["score"], word["predicted"], word["true"])
+            for word in each["keywords"]
+        )
+        assert each["reading"] == reading(Slice(1, 1.0, 1.0, words), table.concept_names)
         rows = table.errors[found.arrays["slices"] == number]
         assert each["size"] == len(rows) > 0
         counted = np.bincount(table.arrays["predictions"][rows], minlength=2)
