@@ -12,7 +12,7 @@ from components.permalink import PARAMETER
 from components.plain import plain
 from components.session import engine
 
-KIND = "slice_name"
+KIND = "slicename"
 LONGEST = 60
 """Characters of a name."""
 

@@ -31,7 +31,7 @@ def frame(
         panels: whether the panels have titles of their own.
     """
     lines = [line for note in notes for line in wrap(note, SUBTITLE_EM)]
-    top = 44 + LINE * len(lines) if title or lines else 8
+    top = (44 if title else 16) + LINE * len(lines) if title or lines else 8
     top += 24 if panels else 0
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
@@ -57,15 +57,17 @@ def frame(
 
 
 def _title(title: str, lines: list[str], theme: Theme) -> dict[str, Any]:
+    heading = [escape(title)] if title or not lines else []
+    more = len(heading) + len(lines) - 1
     return {
-        "text": "<br>".join([escape(title), *(_note(line, theme) for line in lines)]),
+        "text": "<br>".join([*heading, *(_note(line, theme) for line in lines)]),
         "x": 0,
         "xref": "container",
         "y": 1,
         "yref": "container",
         "yanchor": "top",
         # plotly centres a title of several lines on its place: half of them must be added back.
-        "pad": {"l": 14, "t": 18 + LINE * len(lines) / 2},
+        "pad": {"l": 14, "t": 18 + LINE * more / 2},
         "font": {"size": 17, "weight": 600, "color": theme.ink},
     }
 

@@ -46,6 +46,7 @@ def overview(
             width=0.72,
             text=[f"{shown[i]['size']}" for i in places],
             textposition="auto",
+            textangle=0,
             customdata=[[i] for i in places],
             hovertext=[_hover(found, shown[i], i) for i in places],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -207,11 +208,11 @@ def chosen(found: ConceptExplanation, look: Theme) -> go.Figure:
 
 
 def objective(found: ConceptExplanation, look: Theme) -> go.Figure:
-    """Objective by epoch."""
+    """Objective at the start and after each epoch."""
     values = found.arrays["objective"].astype(float)
     figure = go.Figure()
     figure.add_scatter(
-        x=list(range(1, len(values) + 1)),
+        x=list(range(len(values))),
         y=values.tolist(),
         mode="lines",
         line={"color": palette(look)[0], "width": 2},
