@@ -14,6 +14,8 @@ from components.session import theme_name
 WIDTH = 76
 """Pixels of a thumbnail."""
 PAGE = 24
+EDGE = 4
+"""Pixels around an enlarged picture."""
 
 
 def caption(table: ConceptTable, sample: int) -> str:
@@ -48,9 +50,12 @@ def gallery(table: ConceptTable, samples: np.ndarray, key: str) -> None:
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:
-    """A small picture [h, w, 3] made larger without blur, so that its pixels stay visible."""
+    """A small picture [h, w, 3] as RGBA, made larger without blur: its pixels stay visible."""
     times = max(1, round(2 * WIDTH / picture.shape[1]))
-    return picture.repeat(times, axis=0).repeat(times, axis=1)
+    large = picture.repeat(times, axis=0).repeat(times, axis=1)
+    solid = np.full((*large.shape[:2], 1), 255, dtype=np.uint8)
+    # A clear edge keeps pictures apart that stand side by side.
+    return np.pad(np.concatenate([large, solid], axis=2), ((EDGE, EDGE), (EDGE, EDGE), (0, 0)))
 
 
 def row(table: ConceptTable, sample: int) -> dict[str, Any]:

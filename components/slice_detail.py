@@ -55,7 +55,7 @@ def panel(items: Sequence[Item], table: ConceptTable, comparison: str, prefix: s
     one = slices_[place]
     members = membership.members(shown, place)
     st.markdown(READING[slices.kind(one)])
-    told, seen = st.columns([1, 1.3], gap="medium")
+    told, seen = st.columns([1.2, 1.3], gap="medium")
     with told:
         _keywords(shown, one)
         _mistakes(shown, one)
@@ -87,15 +87,14 @@ def _keywords(shown: ConceptExplanation, one: dict[str, Any]) -> None:
         return
     rows = [
         {
-            "keyword": shown.values["concept_names"][keyword["concept"]],
+            "keyword": slices.word(shown, keyword),
             "predicted": keyword["predicted"],
             "true": keyword["true"],
-            "reading": "mispredicted" if keyword["mispredicted"] else "right",
             "weight": keyword["score"],
         }
         for keyword in one["keywords"]
     ]
-    bar = st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="percent")
+    bar = st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f")
     st.dataframe(
         rows,
         hide_index=True,
@@ -110,7 +109,7 @@ def _keywords(shown: ConceptExplanation, one: dict[str, Any]) -> None:
     )
     st.caption(
         "Predicted and true: how often the members are said to have the concept, and how often "
-        "they have it."
+        "they have it. ✗: mispredicted, the two lie on different sides of one half."
     )
 
 

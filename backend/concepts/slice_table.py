@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.bootstrap import interval, paired
+from backend.bootstrap import Interval, interval, paired
 from backend.concepts.slice_metrics import METRICS
 
 METHOD = "cb_slice"
@@ -95,16 +95,15 @@ def _ahead(ours: Row, table: Sequence[Row], titles: Mapping[str, str]) -> list[s
             over = paired(theirs, mine)
             if over.mean is None or sign * over.mean <= 1e-9:
                 continue
-            ends = (
-                sorted((sign * over.low, sign * over.high))
-                if over.low is not None and (over.high is not None)
-                else None
-            )
-            sure = ends is not None and ends[0] > 0
-            better.append(
-                f"{metric.title.lower()} {over.mean:+.3f}" + ("" if sure else " (within chance)")
-            )
+            better.append(f"{metric.title.lower()} {over.mean:+.3f}{_doubt(over, sign)}")
         if better:
             name = titles.get(row.explainer, row.explainer)
             found.append(f"{name} is ahead of {titles.get(METHOD, METHOD)}: {', '.join(better)}.")
     return found
+
+
+def _doubt(over: Interval, sign: int) -> str:
+    """A word of caution where the 95 % interval of a difference holds zero."""
+    if over.low is None or over.high is None:
+        return ""
+    return "" if min(sign * over.low, sign * over.high) > 0 else " (within chance)"
