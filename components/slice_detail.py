@@ -19,17 +19,7 @@ from components.plain import plain
 from components.session import theme_name
 from components.slice_views import found
 
-READING = {
-    "concept failure": (
-        "**Concept failure.** The model gets this concept wrong for these samples: look at its "
-        "annotation, and train the concept on samples like these."
-    ),
-    "rare combination": (
-        "**Rare combination, or the label head fails.** The concepts are right and the label is "
-        "wrong all the same: add data for this combination, or train the label head anew."
-    ),
-    "no keywords": "This method names no concepts; its mistakes and members have to speak.",
-}
+NO_KEYWORDS = "This method names no concepts; its mistakes and members have to speak."
 
 
 @st.fragment
@@ -54,9 +44,11 @@ def panel(items: Sequence[Item], table: ConceptTable, comparison: str, prefix: s
         )
     one = slices_[place]
     members = membership.members(shown, place)
-    st.markdown(READING[slices.kind(one)])
-    told, seen = st.columns([1.2, 1.3], gap="medium")
-    with told:
+    what, colon, why = one.get("reading", "").partition(":")
+    told = f"**{what[0].upper()}{what[1:]}:** {plain(why)}" if colon else NO_KEYWORDS
+    st.markdown(told)
+    left, seen = st.columns([1.2, 1.3], gap="medium")
+    with left:
         _keywords(shown, one)
         _mistakes(shown, one)
     with seen:
@@ -135,7 +127,7 @@ def intervention(
 ) -> None:
     """Set concepts to their true value, for the slice or for all, and see accuracy move."""
     st.markdown("**Intervene:** what would the model say if it knew these concepts?")
-    suggested = [k["concept"] for k in one["keywords"] if k["mispredicted"]][:1]
+    suggested = [] if one.get("failing") is None else [one["failing"]]
     left, right = st.columns([2, 1])
     chosen = left.multiselect(
         "Concepts set to their true value",

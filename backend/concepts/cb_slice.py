@@ -102,7 +102,8 @@ class CBSlice(Explainer):
         keywords/paper, keywords/percentile: [K, d] float32, both scores of every kept concept.
         k/values [c] int32, k/objectives [c] float32: the candidates and their losses.
 
-    `values`: each of `slices` has `parts` MC, SC, rho and a `reading`, a sentence.
+    `values`: each of `slices` has `parts` MC, SC, rho, a `reading` in a sentence,
+    and `failing`, the concept that fails there or None.
     `chosen_slices` (K before empty ones are left out), `stability` (mean adjusted Rand index, pairs
     of fits), `kept_by`, `spearman` (of the two keyword scores, None where undefined), `fidelity`
     (None for the model's own head).

@@ -12,7 +12,7 @@ from backend.concepts.concept_errors import pearson, quality
 from backend.concepts.explanation import ConceptExplanation, ConceptTable
 from backend.concepts.kept import Kept, classes
 from backend.concepts.refits import Fits, concepts_of
-from backend.concepts.slices import Slice, explanation
+from backend.concepts.slices import Keyword, Slice, explanation
 from backend.explainer import Run
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ READ = 3
 """Keywords a reading looks at."""
 
 
-def reading(slice: Slice, names: tuple[str, ...]) -> str:
-    """What the first keywords of a slice say of its errors, as a sentence.
-
-    Where some of the first `READ` are mispredicted, the one whose prediction is farthest from the
-    truth is the failure; a decisive concept that is right only says where it happens.
+def failing(slice: Slice) -> Keyword | None:
+    """The keyword that fails in a slice: among the first `READ`, the mispredicted one whose
+    prediction is farthest from the truth. A decisive concept that is right only says where.
     """
-    first = slice.keywords[:READ]
-    if not first:
+    wrong = [word for word in slice.keywords[:READ] if word.mispredicted]
+    return max(wrong, key=lambda word: abs(word.predicted - word.true), default=None)
+
+
+def reading(slice: Slice, names: tuple[str, ...]) -> str:
+    """What the first keywords of a slice say of its errors, as a sentence."""
+    if not slice.keywords:
         return ""
-    wrong = sorted(
-        (word for word in first if word.mispredicted),
-        key=lambda word: -abs(word.predicted - word.true),
-    )
-    word = wrong[0] if wrong else first[0]
+    wrong = failing(slice)
+    word = wrong or slice.keywords[0]
     name = names[word.concept] if names else f"concept {word.concept}"
     told = name if word.predicted > 0.5 else f"no {name}"
     if wrong:
@@ -85,6 +85,8 @@ def described(
         notes=found.notes,
     )
     for number, value in enumerate(result.values["slices"]):
+        wrong = failing(slices[order[number]])
+        value["failing"] = None if wrong is None else wrong.concept
         value["reading"] = reading(slices[order[number]], table.concept_names)
     return result
 

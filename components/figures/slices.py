@@ -23,7 +23,7 @@ LABEL_EM = 17.0
 def overview(
     found: ConceptExplanation, theme: str = "light", title: str = "", most: int | None = None
 ) -> go.Figure:
-    """One bar a slice in ranking order, coloured by what its first keyword says.
+    """One bar a slice in ranking order, coloured by what its keywords say.
 
     Args:
         most: members at the end of the axis, so that methods can share one scale.
@@ -65,16 +65,16 @@ def overview(
 
 
 def kind(one: dict[str, Any]) -> str:
-    """What the first keyword of a slice says; one of `KINDS`."""
+    """What the keywords of a slice say; one of `KINDS`."""
     if not one["keywords"]:
         return KINDS[2]
-    return KINDS[0] if one["keywords"][0]["mispredicted"] else KINDS[1]
+    return KINDS[1] if one["failing"] is None else KINDS[0]
 
 
 def headline(found: ConceptExplanation, one: dict[str, Any], most: int = 2) -> str:
-    """A slice in a few words: its keywords, or what its members are taken for."""
-    words = [word(found, keyword) for keyword in one["keywords"][:most]]
-    return ", ".join(words) or confused(found, one)
+    """A slice in a few words: the failing keyword and others, or what its members are taken for."""
+    keywords = sorted(one["keywords"], key=lambda k: k["concept"] != one["failing"])[:most]
+    return ", ".join(word(found, keyword) for keyword in keywords) or confused(found, one)
 
 
 def word(found: ConceptExplanation, keyword: dict[str, Any]) -> str:
