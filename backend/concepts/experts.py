@@ -33,7 +33,8 @@ COLDEST = 0.1
 """Last temperature of the selector."""
 HIDDEN = 32
 """Units of the selector's hidden layer, where it has one."""
-BATCH = 512
+BATCH = 4096
+"""Samples of a step, over all restarts."""
 RATE = 0.03
 """Adam's first learning rate."""
 
@@ -68,7 +69,7 @@ class Recipe:
     """λ, of the sum of absolute weights."""
     threshold: float = 1e-3
     steps: int = 400
-    restarts: int = 4
+    restarts: int = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +125,8 @@ def train(data: Data, recipe: Recipe, run: Run, *, before: float = 0, total: flo
     import torch
 
     generator = run.torch_generator()
+    if recipe.experts == 1:  # a convex problem has one minimum
+        recipe = dataclasses.replace(recipe, restarts=1)
     parts = _initial(data, recipe, generator)
     tensors = tuple(map(torch.from_numpy, (data.concepts, data.inputs, data.labels)))
     what = f"training {recipe.experts} expert{'s' if recipe.experts > 1 else ''}"
@@ -178,13 +181,14 @@ def _descend(
     concepts, inputs, labels = data
     trained = [value for value in parts.values() if value.requires_grad]
     optimiser = torch.optim.Adam(trained, lr=RATE)
+    size = min(len(labels), max(256, BATCH // recipe.restarts))
     for step in range(recipe.steps):
         if step % 20 == 0:
             report(step / recipe.steps)
         done = step / recipe.steps
         optimiser.param_groups[0]["lr"] = RATE * (0.5 + 0.5 * math.cos(math.pi * done)) + 1e-5
         temperature = max(COLDEST, first * (COLDEST / first) ** (done / 0.6))
-        rows = torch.randint(len(labels), (min(BATCH, len(labels)),), generator=generator)
+        rows = torch.randint(len(labels), (size,), generator=generator)
         outputs = _outputs(parts, concepts[rows], inputs[rows], temperature)
         penalty = recipe.penalty * parts["weights"].abs().sum()
         loss = _losses(outputs, labels[rows]).sum() + penalty

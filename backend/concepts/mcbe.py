@@ -67,7 +67,7 @@ class MixtureParameters(Frozen):
         1e-3, title="Prune below", description="Smaller absolute weights are set to zero."
     )
     restarts: Annotated[int, Field(ge=1, le=16)] = Field(
-        4, title="Restarts", description="Trainings from other initial weights; the best is kept."
+        8, title="Restarts", description="Trainings from other initial weights; the best is kept."
     )
     steps: Annotated[int, Field(ge=50, le=5000)] = Field(
         400, title="Steps", description="Of training, before weights are pruned."
