@@ -1,8 +1,14 @@
-"""Who gets which sample, in words: a shallow tree that predicts the selector's choice."""
+"""Who gets which sample, in words: a shallow tree that predicts the selector's choice.
+
+A tree grown greedily cannot see a choice by the exclusive or of two concepts, as neither helps
+alone: where there are not too many concepts, trees on each two of them are tried as well, and the
+tree that is right on most training samples is kept.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +16,8 @@ import numpy as np
 
 SMALLEST = 0.01
 """Share of the training samples that a leaf must hold."""
+MOST_PAIRED = 20
+"""Concepts up to which all pairs are tried."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,19 +77,34 @@ def routing_tree(
         held_out: [n] bool, samples that only judge the tree.
         binary: whether concepts are 0 or 1, so that a condition is "present" or "absent".
     """
-    from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
-
     train = ~held_out
-    leaf = max(1, int(SMALLEST * train.sum()))
-    tree = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=seed)
-    tree.fit(concepts[train], choices[train])
-    rest, gone = concepts[held_out], choices[held_out]
+    tree, used = _grown(concepts[train], choices[train], depth, seed)
+    rest, gone = concepts[held_out][:, used], choices[held_out]
     most = int(np.bincount(choices[train]).argmax())
     return Tree(
         fidelity=float(tree.score(rest, gone)),
         majority=float((gone == most).mean()),
-        rules=tuple(_rules(tree, rest, gone, names, binary)),
+        rules=tuple(_rules(tree, rest, gone, [names[j] for j in used], binary)),
     )
+
+
+def _grown(
+    concepts: np.ndarray, choices: np.ndarray, depth: int, seed: int
+) -> tuple[Any, list[int]]:
+    """The best tree and the concepts it may ask for; all of them where pairs are no better."""
+    from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
+
+    k = concepts.shape[1]
+    allowed: list[list[int]] = [list(range(k))]
+    if 2 < k <= MOST_PAIRED and depth > 1:
+        allowed += [list(pair) for pair in itertools.combinations(range(k), 2)]
+    leaf = max(1, int(SMALLEST * len(choices)))
+    found = []
+    for used in allowed:
+        tree = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=seed)
+        tree.fit(concepts[:, used], choices)
+        found.append((tree, used))
+    return max(found, key=lambda one: one[0].score(concepts[:, one[1]], choices))
 
 
 def _rules(
