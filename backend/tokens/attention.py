@@ -189,7 +189,10 @@ def probabilities(
         # Columns up to the first query are seen by all; asking a GPU for it would make it wait.
         seen = int(at.min()) + 1 if at.device.type == "cpu" and len(at) else 0
         later = torch.arange(seen, N, device=query.device) > at[:, None]
-        scores[..., seen:].masked_fill_(later, -torch.inf)
+        # Adding is several times faster than filling where a mask says so.
+        scores[..., seen:] += torch.zeros(later.shape, device=later.device).masked_fill_(
+            later, -torch.inf
+        )
     else:
         rows = mask[..., :N] if positions is None else mask[:, :, positions, :N]
         forbidden = ~rows if rows.dtype == torch.bool else None

@@ -126,7 +126,7 @@ def _attention(layer: LayerState, at: Tensor, weights: Tensor) -> Tensor:
     total = torch.zeros(layer.heads.query.shape[1], keys, device=at.device)
     for rows, w in zip(torch.split(at, ROWS), torch.split(weights, ROWS), strict=True):
         seen = int(rows[-1]) + 1
-        total[:, :seen] += torch.einsum("q,hqn->hn", w, layer.rows(rows))
+        total[:, :seen] += torch.matmul(w, layer.rows(rows))
     return total
 
 
