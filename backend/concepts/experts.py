@@ -188,7 +188,9 @@ def _descend(
         done = step / recipe.steps
         optimiser.param_groups[0]["lr"] = RATE * (0.5 + 0.5 * math.cos(math.pi * done)) + 1e-5
         temperature = max(COLDEST, first * (COLDEST / first) ** (done / 0.6))
-        rows = torch.randint(len(labels), (size,), generator=generator)
+        rows = torch.arange(len(labels))
+        if size < len(labels):
+            rows = torch.randint(len(labels), (size,), generator=generator)
         outputs = _outputs(parts, concepts[rows], inputs[rows], temperature)
         penalty = recipe.penalty * parts["weights"].abs().sum()
         loss = _losses(outputs, labels[rows]).sum() + penalty
