@@ -115,7 +115,8 @@ class MixtureOfExperts(Explainer):
     family = "concepts"
     role = "view"
     reference = Reference(
-        authors="De Santis and others",
+        authors="De Santis, Ciravegna, De Felice, Casanova, Giannini, Diligenti, Schneider, "
+        "Giordano, Espinosa Zarlenga, Barbiero",
         title="Mixture of Concept Bottleneck Experts",
         year=2026,
         link="https://arxiv.org/abs/2602.02886",

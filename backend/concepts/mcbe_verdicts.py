@@ -40,10 +40,13 @@ def _accuracy(arrays: Arrays, values: dict[str, Any]) -> Iterator[str]:
 
 def _each_expert(arrays: Arrays, values: dict[str, Any]) -> Iterator[str]:
     """Experts that do not decide anything."""
+    routed = np.count_nonzero(arrays["usage"]) > 1
     for m, usage in enumerate(arrays["usage"]):
         says = values["says"][m]
         if usage == 0:
             yield f"Expert {m + 1} gets no sample."
+        elif says is not None and not routed:
+            yield f"Expert {m + 1} gets every sample and says “{says}” to all: nothing is decided."
         elif arrays["constant"][m]:
             yield (
                 f"The selector makes the decision: expert {m + 1} is a constant, it says "

@@ -86,7 +86,7 @@ def front(found: ConceptExplanation, look: Theme) -> go.Figure:
         name=f"{values['form']} experts, M of them",
         mode="markers+text",
         text=[f"M={count}" for count in counts],
-        textposition=["bottom center" if i % 2 else "top center" for i in range(len(counts))],
+        textposition=["top center" if i % 2 else "bottom center" for i in range(len(counts))],
         marker={"color": colours[0], "size": 11},
         cliponaxis=False,
         customdata=found.arrays["front/objective"],

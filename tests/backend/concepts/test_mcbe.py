@@ -89,6 +89,16 @@ def test_a_constant_expert_is_flagged():
     assert any("Routing counts" in sentence for sentence in found.values["verdicts"])
 
 
+def test_a_single_expert_that_tells_nothing_is_not_laid_to_a_selector():
+    rng = np.random.default_rng(0)
+    made = table(rng.integers(0, 2, size=(600, 3)), np.arange(600) % 3 == 0)
+    found = explain(made, experts=1, penalty=0.5)
+    assert found.arrays["constant"].tolist() == [True]
+    assert found.values["accuracy"] == pytest.approx(2 / 3, abs=0.01)
+    assert "“class 0” to all" in found.values["verdicts"][1]
+    assert not any("selector" in sentence for sentence in found.values["verdicts"])
+
+
 def test_three_classes_have_three_outputs():
     rng = np.random.default_rng(1)
     concepts = rng.integers(0, 2, size=(600, 4))
@@ -160,7 +170,7 @@ def test_bad_input_is_answered_with_a_sentence(made, parameters, sentence):
     assert caught.value.todo.endswith(".")
 
 
-def test_few_samples_and_unseen_classes_are_warned_of():
+def test_few_held_out_samples_are_warned_of():
     labels = np.arange(40) % 2
     made = _labelled(lambda _: labels)
     run = FakeRun()
