@@ -9,9 +9,8 @@ from components.library import recent
 inside()
 st.title("Vitrine", anchor=False)
 st.markdown(
-    "Explain a model's decision by several methods **side by side, on one scale, each with a "
-    "measured score of how faithful it is**, and export the figure with all it takes to "
-    "reproduce it."
+    "Explain a model by several methods **side by side, on one scale, scored against chance**, and "
+    "export the figure with all it takes to reproduce it."
 )
 
 for family in catalogue().values():
@@ -32,11 +31,13 @@ how, latest = st.columns(2, gap="medium")
 with how:
     st.subheader("How it works", anchor=False)
     st.markdown(
-        "1. **Model.** A bundled one, a folder your operator allows, or a hub id.\n"
-        "2. **Input.** An example, your own text, or a file.\n"
+        "1. **Model.** A bundled one or your own: for Tokens a folder your operator allows or a "
+        "hub id, for Concepts the predictions it made.\n"
+        "2. **Input.** An example or your own: for Tokens a text or a file of prompts, for "
+        "Concepts a table of predictions.\n"
         "3. **Explainers.** Each with its parameters and its paper.\n"
-        "4. **Results.** Side by side, scored against random rankings, ready to export. The page's "
-        "address is a link to exactly this result."
+        "4. **Results.** Side by side, ready to export; rankings, and slices where groups are "
+        "known, are scored beside random ones. The page's address is a link to exactly this result."
     )
 with latest:
     st.subheader("Latest results", anchor=False)

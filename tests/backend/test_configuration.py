@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 from pathlib import Path
 
 import pytest
 
 from backend import cli
+from backend.commands.desk import FAMILIES
+from backend.concepts.examples import EXAMPLES as DATA_SETS
 from backend.settings import Settings
 from backend.tokens.examples import EXAMPLES
 
@@ -35,7 +38,7 @@ def test_table_names_every_setting_with_its_default_and_meaning() -> None:
 
 def test_command_line_document_names_every_flag_and_example() -> None:
     text = DOCUMENT.with_name("command-line.md").read_text(encoding="utf-8")
-    for words in (["explain", "tokens"], ["score", "tokens"]):
+    for words in itertools.product(("explain", "score"), FAMILIES):
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown), pytest.raises(SystemExit):
             cli.parser().parse_args([*words, "--help"])
@@ -45,3 +48,6 @@ def test_command_line_document_names_every_flag_and_example() -> None:
     listed = re.search(r"a ready prompt: (.*) \|", text)
     assert listed is not None
     assert re.findall(r"`(\w+)`", listed[1]) == [entry.id for entry in EXAMPLES]
+    listed = re.search(r"a bundled data set, (.*) \|", text)
+    assert listed is not None
+    assert re.findall(r"`(\w+)`", listed[1]) == [entry.id for entry in DATA_SETS]
