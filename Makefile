@@ -25,8 +25,10 @@ format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(INSTALLED)
+bench: $(DEV)
 	$(BIN)/python -m bench.contribution_weights
+	$(BIN)/python -m bench.flashtrace
+	$(BIN)/python -m bench.cb_slice
 	$(BIN)/python -m bench.faithfulness
 	$(BIN)/python -m bench.products
 

@@ -20,7 +20,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def cell(text: str) -> str:
     """The text as a CSV cell: one that a spreadsheet would run as a formula gets an apostrophe."""
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    return f"'{text}" if text.lstrip(" \n").startswith(_FORMULA) else text
 
 
 def number(value: float) -> str:

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from backend.concepts.explanation import ConceptExplanation, ConceptTable
-from components.figures import figure
-from components.session import theme_name
+from backend.concepts.explanation import ConceptTable
 
 WIDTH = 76
 """Pixels of a thumbnail."""
@@ -86,12 +84,3 @@ def samples(table: ConceptTable, key: str) -> None:
         st.info("No prediction is wrong.", icon=":material/check_circle:")
         return
     gallery(table, chosen, f"{key}.{only}")
-
-
-def stored(found: ConceptExplanation, key: str) -> None:
-    """An explanation of the library, as its figure."""
-    st.plotly_chart(
-        figure(found, theme_name()), theme=None, key=f"stored.{key}", alt="The stored explanation"
-    )
-    source = found.source()
-    st.caption(f"{source.seconds:.2f} s · {source.created} · key {source.key[:12]}…")

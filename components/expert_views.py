@@ -9,6 +9,7 @@ import streamlit as st
 from backend.concepts.explanation import ConceptExplanation
 from components.compare import Item
 from components.figures import experts
+from components.figures.plot import Plot
 from components.plain import plain
 from components.session import theme_name
 
@@ -17,21 +18,28 @@ LONGEST_RENDERED = 400
 
 
 def panel(item: Item) -> None:
-    """The verdicts, the formulas, and the plots two a row."""
+    """The verdicts, the formulas, and the plots; rules need the width of the page."""
     found = cast(ConceptExplanation, item.explanation)
     for verdict in found.values.get("verdicts", ()):
         st.markdown(f"- {plain(str(verdict))}")
     _formulas(found)
-    plots = experts.plots(found, theme_name())
-    for start in range(0, len(plots), 2):
-        for place, column in enumerate(st.columns(2, gap="medium"), start=start):
-            if place < len(plots):
-                with column:
-                    key = f"experts.{item.request.explainer}.{place}"
-                    st.plotly_chart(
-                        plots[place].figure, theme=None, key=key, alt=plots[place].title
-                    )
-                    st.caption(plots[place].how_to_read)
+    plots = [p for p in experts.plots(found, theme_name()) if p.title != experts.FORMULAS]
+    pairs = [p for p in plots if p.title != experts.ROUTING]
+    for start in range(0, len(pairs), 2):
+        for column, plot in zip(
+            st.columns(2, gap="medium"), pairs[start : start + 2], strict=False
+        ):
+            with column:
+                _plot(item, plot)
+    for plot in plots:
+        if plot.title == experts.ROUTING:
+            _plot(item, plot)
+
+
+def _plot(item: Item, plot: Plot) -> None:
+    key = f"experts.{item.request.explainer}.{plot.title}"
+    st.plotly_chart(plot.figure, theme=None, key=key, alt=plot.title)
+    st.caption(plot.how_to_read)
 
 
 def _formulas(found: ConceptExplanation) -> None:

@@ -11,10 +11,11 @@ import streamlit as st
 from backend.catalogue import catalogue, find
 from backend.engine.store import Entry
 from backend.errors import VitrineError
-from backend.explanation import Choice, Comparison, Request
+from backend.explanation import Choice, Comparison, Explanation, Request
+from components.figures import figure
 from components.permalink import PARAMETER
 from components.plain import plain
-from components.session import engine, explanation, forget
+from components.session import engine, explanation, forget, theme_name
 
 
 def attributions(family: str | None = None) -> list[Entry]:
@@ -162,3 +163,15 @@ def _delete(entries: Sequence[Entry]) -> None:
             forget(entry.key)
         except VitrineError as error:
             st.toast(plain(str(error)))
+
+
+def draw(found: Explanation, key: str) -> None:
+    """An explanation as its figure, for families that have nothing better for the library."""
+    try:
+        shown = figure(found, theme_name())
+    except TypeError as error:
+        st.info(plain(str(error)), icon=":material/info:")
+        return
+    st.plotly_chart(shown, theme=None, key=f"stored.{key}", alt="The stored explanation")
+    source = found.source()
+    st.caption(f"{source.seconds:.2f} s · {source.created} · key {source.key[:12]}…")

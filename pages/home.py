@@ -1,10 +1,14 @@
 """What Vitrine is, what it holds, and one click to a first result."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from backend.catalogue import catalogue
 from components.frame import inside
 from components.library import recent
+
+PAGES = Path(__file__).parent
 
 inside()
 st.title("Vitrine", anchor=False)
@@ -21,6 +25,9 @@ for family in catalogue().values():
             f"{len(family.explainers)} explainers: "
             + " · ".join(explainer.title for explainer in family.explainers)
         )
+        # A family of another package has no page of its own.
+        if not (PAGES / f"{family.id}.py").is_file():
+            continue
         st.page_link(
             f"pages/{family.id}.py",
             label=f"Open {family.title}: an example is ready",

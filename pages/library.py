@@ -3,11 +3,11 @@
 import streamlit as st
 
 from backend.catalogue import catalogue
-from components import concept_gallery, library, token_views
+from components import library, token_views
 from components.frame import inside
 from components.session import engine
 
-DRAW = {"tokens": token_views.stored, "concepts": concept_gallery.stored}
+DRAW = {"tokens": token_views.stored}
 
 inside()
 st.title("Library", anchor=False)
@@ -53,4 +53,4 @@ elif len(selected) > 2 or len({entry.family for entry in selected}) > 1:
 else:
     for column, entry in zip(st.columns(len(selected)), selected, strict=True):
         with column, st.container(border=True):
-            library.one(entry, DRAW[entry.family])
+            library.one(entry, DRAW.get(entry.family, library.draw))

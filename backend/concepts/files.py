@@ -39,9 +39,9 @@ def numbers(explanation: ConceptExplanation) -> bytes:
     """CSV of the numbers that matter, by kind.
 
     - decision: a row a concept, `value` is what the head reads of it, `share` of the summed sizes.
-    - slices: a row an error, with its slice (counted from 0, as in the arrays) and its membership
-      of that slice.
-    - experts: a row a weight; the bias is a row without a concept.
+    - slices: a row an error, with its slice (counted from 1, as on the page) and its membership of
+      that slice.
+    - experts: a row a weight, the bias is a row without a concept; of formulas, a row a formula.
     - score: a row a metric.
 
     A name that a spreadsheet would run as a formula gets an apostrophe in front.
@@ -50,6 +50,8 @@ def numbers(explanation: ConceptExplanation) -> bytes:
         ValueError: it is of another kind, e.g. a table.
     """
     kind = explanation.values.get("kind")
+    if kind == "experts" and "weights" not in explanation.arrays:
+        kind = "formulas"
     if kind not in _NUMBERS:
         raise ValueError(f"no numbers are written of an explanation of kind {kind!r}")
     header, rows = _NUMBERS[kind]
@@ -138,7 +140,7 @@ def _slices(found: ConceptExplanation) -> Rows:
     for row, (sample, own) in enumerate(
         zip(found.arrays["errors"], found.arrays["slices"], strict=True)
     ):
-        yield [int(sample), int(own), files.number(float(memberships[row, own]))]
+        yield [int(sample), int(own) + 1, files.number(float(memberships[row, own]))]
 
 
 def _experts(found: ConceptExplanation) -> Rows:
@@ -149,8 +151,17 @@ def _experts(found: ConceptExplanation) -> Rows:
     for m, q in np.ndindex(*weights.shape[:2]):
         label = files.cell(class_name(classes, first + q))
         for j, weight in enumerate(weights[m, q]):
-            yield [m, label, files.cell(concept_name(concepts, j)), files.number(float(weight))]
-        yield [m, label, "", files.number(float(biases[m, q]))]
+            yield [m + 1, label, files.cell(concept_name(concepts, j)), files.number(float(weight))]
+        yield [m + 1, label, "", files.number(float(biases[m, q]))]
+
+
+def _formulas(found: ConceptExplanation) -> Rows:
+    classes = found.values.get("class_names", [])
+    for m, of_expert in enumerate(found.values["formulas"], start=1):
+        first = 1 if len(of_expert) == 1 else 0
+        for q, formula in enumerate(of_expert):
+            label = files.cell(class_name(classes, first + q))
+            yield [m, label, files.cell(formula["text"]), files.cell(formula["expression"])]
 
 
 def _score(found: ConceptExplanation) -> Rows:
@@ -169,5 +180,6 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], Callable[[ConceptExplanation], Rows]]
     ),
     "slices": (("sample", "slice", "membership"), _slices),
     "experts": (("expert", "class", "concept", "weight"), _experts),
+    "formulas": (("expert", "class", "formula", "expression"), _formulas),
     "score": (("operator", "metric", "value"), _score),
 }

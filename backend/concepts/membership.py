@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 import numpy as np
 
 from backend.concepts.explanation import ConceptExplanation, ConceptTable
 from backend.errors import InputError
+from backend.files import cell
+from backend.files import table as as_csv
 
 HEAD = ("slice", "index", "reference", "label", "prediction", "membership", "group", "wrong")
 JOIN = "; "
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def members(explanation: ConceptExplanation, slice: int) -> np.ndarray:
@@ -37,7 +36,7 @@ def numbers(
     """CSV in UTF-8, one row a member, by slice and then the largest membership first.
 
     Columns: `HEAD`, then for each concept "<name> predicted" (probability) and "<name> true" (0 or
-    1). Slices are counted from 0, as in the ranking; "wrong" names the concepts whose predicted
+    1). Slices are counted from 1, as on the page; "wrong" names the concepts whose predicted
     probability is on the other side of one half. A cell that a spreadsheet would run as a formula
     gets an apostrophe in front.
 
@@ -50,14 +49,10 @@ def numbers(
     errors = explanation.arrays["errors"]
     if len(errors) and errors.max() >= len(table):
         raise InputError("The slices are of another table.", todo="Make them again with this one.")
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
     columns = [f"{name} {what}" for name in table.concept_names for what in ("predicted", "true")]
-    writer.writerow([*HEAD, *map(_cell, columns)])
-    every = range(len(explanation.values["slices"]))
-    for c in every if slice is None else [slice]:
-        writer.writerows(_rows(table, explanation, c))
-    return out.getvalue().encode("utf-8")
+    every = range(len(explanation.values["slices"])) if slice is None else [slice]
+    rows = (row for c in every for row in _rows(table, explanation, c))
+    return as_csv([*HEAD, *map(cell, columns)], rows)
 
 
 def _rows(
@@ -71,15 +66,15 @@ def _rows(
         wrong = np.flatnonzero((predicted[row] > 0.5) != (true[row] > 0))
         concepts = zip(predicted[row], true[row], strict=True)
         yield [
-            slice,
+            slice + 1,
             i,
-            _cell(table.references[i] if table.references else ""),
-            _cell(_name(table.class_names, table.arrays["labels"][i])),
-            _cell(_name(table.class_names, table.arrays["predictions"][i])),
+            cell(table.references[i] if table.references else ""),
+            cell(_name(table.class_names, table.arrays["labels"][i])),
+            cell(_name(table.class_names, table.arrays["predictions"][i])),
             f"{surest[row]:.6g}",
-            _cell(_group(table, i)),
-            _cell(JOIN.join(table.concept_names[j] for j in wrong)),
-            *(cell for p, c in concepts for cell in (f"{p:.6g}", int(c))),
+            cell(_group(table, i)),
+            cell(JOIN.join(table.concept_names[j] for j in wrong)),
+            *(value for p, c in concepts for value in (f"{p:.6g}", int(c))),
         ]
 
 
@@ -90,7 +85,3 @@ def _name(names: tuple[str, ...], index: int) -> str:
 def _group(table: ConceptTable, i: int) -> str:
     group = int(table.arrays["groups"][i]) if "groups" in table.arrays else -1
     return _name(table.group_names, group) if group >= 0 else ""
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text

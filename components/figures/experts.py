@@ -19,6 +19,8 @@ MOST_ROWS = 40
 MOST_NUMBERS = 120
 """Cells up to which each has its number written in it."""
 
+ROUTING, FORMULAS = "Who gets which expert", "Formulas of the experts"
+
 
 def plots(found: ConceptExplanation, theme: str = "light") -> tuple[Plot, ...]:
     """Everything about a mixture, accuracy against complexity first.
@@ -56,7 +58,7 @@ def plots(found: ConceptExplanation, theme: str = "light") -> tuple[Plot, ...]:
     if found.values["tree"] is not None:
         drawn.append(
             Plot(
-                "Who gets which expert",
+                ROUTING,
                 experts_text.rules(found, look),
                 "A tree that predicts the selector's choice from concepts, line by line from the "
                 "top; an indented line holds under the one above it. With a fidelity near that "
@@ -65,7 +67,7 @@ def plots(found: ConceptExplanation, theme: str = "light") -> tuple[Plot, ...]:
         )
     drawn.append(
         Plot(
-            "Formulas of the experts",
+            FORMULAS,
             experts_text.formulas(found, look),
             "What each expert computes from the concepts (1 present, 0 absent where they are "
             "hard). The class with the largest value is chosen.",

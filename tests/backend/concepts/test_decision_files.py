@@ -85,9 +85,9 @@ def test_a_decision_is_a_row_a_concept():
 def test_slices_are_a_row_an_error():
     memberships = np.array([[0.9, 0.1], [0.25, 0.75], [0.5, 0.5]])
     errors = np.array([4, 7, 9])
-    found = explanation(errors, memberships, [Slice(2, 1.5, 1.0), Slice(1, 0.75, 2.0)])
+    found = explanation(given(n=10), errors, memberships, [Slice(2, 1.5, 1.0), Slice(1, 0.75, 2.0)])
     assert files.numbers(found).decode() == "\n".join(
-        ["sample,slice,membership", "4,1,0.8999999761581421", "7,0,0.75", "9,0,0.5", ""]
+        ["sample,slice,membership", "4,2,0.8999999761581421", "7,1,0.75", "9,1,0.5", ""]
     )
 
 
@@ -100,12 +100,25 @@ def test_experts_are_a_row_a_weight():
         values={"kind": "experts", "concept_names": ["=a", "b"], "class_names": ["no", "yes"]},
     )
     assert files.numbers(found).decode().splitlines()[1:] == [
-        "0,yes,'=a,0.0",
-        "0,yes,b,1.0",
-        "0,yes,,0.5",
-        "1,yes,'=a,2.0",
-        "1,yes,b,3.0",
-        "1,yes,,-0.5",
+        "1,yes,'=a,0.0",
+        "1,yes,b,1.0",
+        "1,yes,,0.5",
+        "2,yes,'=a,2.0",
+        "2,yes,b,3.0",
+        "2,yes,,-0.5",
+    ]
+
+
+def test_formulas_are_a_row_a_formula():
+    formula = {"text": "= a - 1", "expression": "x0 - 1.0", "latex": "a - 1"}
+    found = ConceptExplanation(
+        arrays={},
+        values={"kind": "experts", "class_names": ["no", "yes"], "formulas": [[formula]] * 2},
+    )
+    assert files.numbers(found).decode().splitlines() == [
+        "expert,class,formula,expression",
+        "1,yes,'= a - 1,x0 - 1.0",
+        "2,yes,'= a - 1,x0 - 1.0",
     ]
 
 
@@ -163,7 +176,7 @@ def test_the_card_holds_everything_and_runs_nothing(known):
 def test_the_card_of_slices_names_their_concepts(known):
     about = given(origin={"example": "shapes", "recipe": Recipe().model_dump(mode="json")})
     words = (Keyword(1, 0.5, 0.9, 0.1), Keyword(3, 0.2, 0.9, 0.9))
-    made = explanation(np.array([4]), np.ones((1, 1)), [Slice(1, 1.0, 2.0, words)])
+    made = explanation(about, np.array([4]), np.ones((1, 1)), [Slice(1, 1.0, 2.0, words)])
     text = files.card(finished(made, about), about, PICTURE).decode()
     assert "&lt;script&gt;alert(&#x27;&amp;&quot;&#x27;)&lt;/script&gt; (mispredicted)" in text
     assert ", plain<" in text

@@ -40,7 +40,7 @@ def test_every_error_is_listed_once():
     slices = [int(row["slice"]) for row in rows]
     assert slices == sorted(slices)
     for c in range(4):
-        surest = [float(row["membership"]) for row in rows if row["slice"] == str(c)]
+        surest = [float(row["membership"]) for row in rows if row["slice"] == str(c + 1)]
         assert surest == sorted(surest, reverse=True)
         assert len(surest) == found.values["slices"][c]["size"]
 
@@ -54,8 +54,9 @@ def test_a_row_says_what_the_table_says():
         assert row["label"] == f"class {table.arrays['labels'][i]}"
         assert row["prediction"] == f"class {table.arrays['predictions'][i]}"
         assert row["group"] == f"group {table.arrays['groups'][i]}"
-        assert int(row["slice"]) == found.arrays["slices"][places[i]]
-        expected = found.arrays["memberships"][places[i], int(row["slice"])]
+        place = int(row["slice"]) - 1
+        assert place == found.arrays["slices"][places[i]]
+        expected = found.arrays["memberships"][places[i], place]
         assert float(row["membership"]) == pytest.approx(expected, rel=1e-5)
         wrong = []
         for j, name in enumerate(table.concept_names):
@@ -69,10 +70,10 @@ def test_a_row_says_what_the_table_says():
 def test_one_slice():
     table, found = case()
     rows = read(numbers(table, found, 2))
-    assert {row["slice"] for row in rows} == {"2"}
+    assert {row["slice"] for row in rows} == {"3"}
     assert [int(row["index"]) for row in rows] == members(found, 2).tolist()
     everything = read(numbers(table, found))
-    assert rows == [row for row in everything if row["slice"] == "2"]
+    assert rows == [row for row in everything if row["slice"] == "3"]
 
 
 def test_names_a_spreadsheet_would_run():
