@@ -137,7 +137,8 @@ def _ticks(page: Page, axes: Axes, axis: Any, name: str) -> None:
     font = page.font(axis.tickfont.size or 11, axis.tickfont.color)
     if axis.tickvals is not None:
         places = [page.place(name, value) for value in axis.tickvals]
-        target.set_ticks(places, labels=[pages.plain(str(t)) for t in axis.ticktext])
+        words = axis.tickvals if axis.ticktext is None else axis.ticktext
+        target.set_ticks(places, labels=[pages.plain(str(word)) for word in words])
     elif page.categories.get(name):
         known = page.categories[name]
         target.set_ticks(range(len(known)), labels=[pages.plain(label) for label in known])
@@ -155,12 +156,11 @@ def _title(page: Page) -> None:
     if not title.text:
         return
     for i, line in enumerate(title.text.split("<br>")):
-        size = 17 if i == 0 else 12.5
-        page.text(
-            pages.plain(line),
-            (14, 22 if i == 0 else 24 + 20 * i),
-            page.font(size, title.font.color if i == 0 else page.muted, bold=i == 0),
+        heading = i == 0 and not line.startswith("<span")  # else it is a note
+        font = page.font(
+            17 if heading else 12.5, title.font.color if heading else page.muted, bold=heading
         )
+        page.text(pages.plain(line), (14, 22 if i == 0 else 24 + 20 * i), font)
 
 
 def _legend(page: Page, drawn: list[Axes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -148,17 +149,28 @@ def plots(found: ConceptExplanation, theme: str = "light") -> tuple[Plot, ...]:
 
 
 def error_prone(found: ConceptExplanation, look: Theme) -> go.Figure:
-    """True class × concept: the effect of setting the concept, most effective concepts first."""
-    scores = np.nan_to_num(found.arrays["ectp"].astype(np.float64))
-    order = np.argsort(-scores.max(axis=0), kind="stable")[:MOST]
+    """True class × concept: the effect of setting the concept, most effective concepts first.
+
+    A class without errors is grey, with dashes: nothing is known of it.
+    """
+    scores = found.arrays["ectp"].astype(np.float64)
+    largest = np.where(np.isnan(scores), 0.0, scores).max(axis=0)
+    order = np.argsort(-largest, kind="stable")[:MOST]
     z = scores[:, order].T
     kept = set(found.arrays["kept"].tolist())
     names = [escape(shorten(found.values["concept_names"][j], LABEL_EM)) for j in order.tolist()]
     marked = [f"<b>{n}</b>" if j in kept else n for n, j in zip(names, order.tolist(), strict=True)]
     classes = [escape(shorten(name, 10)) for name in found.values["class_names"]]
     figure = go.Figure()
-    limit = float(z.max(initial=0.0)) or 1.0
-    figure.add_heatmap(z=z, coloraxis="coloraxis", xgap=1, ygap=1, hoverinfo="skip")
+    limit = float(largest.max(initial=0.0)) or 1.0
+    figure.add_heatmap(
+        z=z,
+        coloraxis="coloraxis",
+        xgap=1,
+        ygap=1,
+        hovertext=_cells(found, z, order),
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
     _written(figure, z, limit, look)
     numbered(figure, classes, marked, tilt=0 if len(classes) < 9 else -35)
     figure.update_xaxes(title="true class of the errors")
@@ -167,7 +179,21 @@ def error_prone(found: ConceptExplanation, look: Theme) -> go.Figure:
     notes = [f"{len(kept)} of {scores.shape[1]} concepts kept (bold)"]
     if scores.shape[1] > MOST:
         notes.append(f"the {MOST} largest are shown")
-    return frame(figure, look, "Error-prone concepts", notes, 26 * len(order) + 96)
+    done = frame(figure, look, "Error-prone concepts", notes, 26 * len(order) + 96)
+    return done.update_layout(plot_bgcolor=look.neutral)
+
+
+def _cells(found: ConceptExplanation, z: np.ndarray, order: np.ndarray) -> list[list[str]]:
+    """What each cell of `z` [concepts, classes] says when it is pointed at."""
+    concepts, classes = found.values["concept_names"], found.values["class_names"]
+    return [
+        [
+            escape(f"{concepts[j]}, errors of {classes[c]}: ")
+            + ("there are none" if math.isnan(v) else f"{v:.3g} nats")
+            for c, v in enumerate(row)
+        ]
+        for j, row in zip(order.tolist(), z.tolist(), strict=True)
+    ]
 
 
 def _written(figure: go.Figure, z: np.ndarray, limit: float, look: Theme) -> None:
@@ -176,12 +202,13 @@ def _written(figure: go.Figure, z: np.ndarray, limit: float, look: Theme) -> Non
         return
     scale = sequential(look)
     flat = z.ravel().tolist()
+    shades = [look.neutral if math.isnan(v) else on_scale(v / limit, scale) for v in flat]
     figure.add_scatter(
         x=[j for _ in range(z.shape[0]) for j in range(z.shape[1])],
         y=[i for i in range(z.shape[0]) for _ in range(z.shape[1])],
         mode="text",
-        text=[f"{v:.2g}" for v in flat],
-        textfont={"color": [ink_on(on_scale(v / limit, scale)) for v in flat], "size": 11},
+        text=["–" if math.isnan(v) else f"{v:.2g}" for v in flat],
+        textfont={"color": [ink_on(shade) for shade in shades], "size": 11},
         hoverinfo="skip",
         showlegend=False,
     )
