@@ -125,10 +125,11 @@ def _bar(page: Page, axes: Axes, given: Any) -> None:
     y = page.places(given.yaxis or "y", given.y, len(given.x or ()))
     x = page.places(given.xaxis or "x", given.x, len(y))
     colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(x))]
+    label = plain(given.name) if given.name and given.showlegend else None
     if given.orientation == "h":
-        axes.barh(y, x, color=colours)
+        axes.barh(y, x, color=colours, label=label)
     else:
-        axes.bar(x, y, color=colours)
+        axes.bar(x, y, color=colours, label=label)
 
 
 def _each(value: Any, count: int) -> list[Any]:

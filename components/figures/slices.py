@@ -34,6 +34,7 @@ def overview(
     figure = go.Figure()
     colours = dict(zip(KINDS, (*palette(look)[1::-1], look.nan_hatch), strict=True))
     kinds = [kind(one) for one in shown]
+    told = set(kinds) != {KINDS[2]}
     for name in KINDS:
         places = [i for i, known in enumerate(kinds) if known == name]
         if not places:
@@ -43,6 +44,7 @@ def overview(
             y=places,
             orientation="h",
             name=name,
+            showlegend=told,
             marker={"color": colours[name]},
             width=0.72,
             text=[f"{shown[i]['size']}" for i in places],
@@ -61,7 +63,7 @@ def overview(
     )
     largest = most or max((one["size"] for one in shown), default=1)
     figure.update_xaxes(title="members", range=[0, 1.08 * largest])
-    figure.update_layout(legend=BELOW, bargap=0.2, showlegend=kinds != [KINDS[2]] * len(kinds))
+    figure.update_layout(legend=BELOW, bargap=0.2, showlegend=told)
     return frame(figure, look, title, _notes(found), 26 * max(len(shown), 3) + 96)
 
 

@@ -338,6 +338,13 @@ def test_every_picture_is_drawn_in_both_themes(look):
     assert has(curve, line)
 
 
+def test_colours_are_explained_without_a_browser_too():
+    picture = render.render(slices.overview(sliced(FAILED, RARE)), "svg", via="matplotlib")
+    assert b"concept failure" in picture
+    assert b"rare combination" in picture
+    assert b"no keywords" not in picture
+
+
 def test_without_a_heading_the_note_stays_small():
     heading, note = (
         drawn_as(slices.overview(sliced(RARE), title=title))[:34] for title in ("Mean", "")
