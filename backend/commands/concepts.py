@@ -125,7 +125,7 @@ def _slicings(engine: Engine, comparison: Comparison, seeds: int) -> dict[str, A
     found: dict[str, dict[int, Any]] = {choice.explainer: {} for choice in comparison.choices}
     titles = {name: work.family_of(comparison.family).find(name).title for name in found}
     errors: dict[int, Any] = {}
-    numbers = [comparison.seed + i for i in range(seeds)]
+    numbers = [plan.at_seed(comparison, i).seed for i in range(seeds)]
     for i, seed in enumerate(numbers):
         one = plan.at_seed(comparison, i)
         subjects = plan.requests(one, _table(engine, one))

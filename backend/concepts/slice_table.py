@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.bootstrap import Interval, interval, paired
-from backend.concepts.slice_metrics import METRICS
+from backend.concepts.slice_metrics import CONTROLS, METRICS, SATURATED
 
 METHOD = "cb_slice"
 """The method the others are controls of."""
@@ -71,12 +71,13 @@ def remarks(table: Sequence[Row], titles: Mapping[str, str]) -> list[str]:
     saturated = [
         titles.get(row.explainer, row.explainer)
         for row in table
-        if row.explainer in ("random", "kmeans") and (row.metrics["precision_at_10"] or 0.0) >= 0.95
+        if row.explainer in CONTROLS and (row.metrics["precision_at_10"] or 0.0) >= SATURATED
     ]
     if saturated:
+        reach = "reaches" if len(saturated) == 1 else "reach"
         found.append(
-            f"Precision@10 is saturated: {' and '.join(saturated)} too reach 0.95. Compare "
-            "completeness and the number of slices a group is split over."
+            f"Precision@10 is saturated: {' and '.join(saturated)} {reach} {SATURATED} too. "
+            "Compare completeness and the number of slices a group is split over."
         )
     if random is None:
         found.append("There is no random row: add Random to see what chance gives.")
