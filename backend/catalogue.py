@@ -7,8 +7,9 @@ import logging
 import sys
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 import backend
 from backend.bundle import canonical_json, digest
@@ -17,6 +18,8 @@ from backend.explainer import Explainer, Family
 from backend.explanation import Identity, Request
 
 log = logging.getLogger("vitrine.catalogue")
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @cache
@@ -64,13 +67,8 @@ def normalised(request: Request) -> Request:
         InputError: a parameter or the target is not valid; the text names the field.
     """
     explainer, family = find(request), catalogue()[request.family]
-    try:
-        parameters = explainer.Parameters.model_validate(request.parameters)
-        target = family.Target.model_validate(request.target)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{field}: {first['msg']}", where=request.explainer) from error
+    parameters = checked(explainer.Parameters, request.parameters, request.explainer)
+    target = checked(family.Target, request.target, request.explainer)
     if request.subject is not None and request.subject.model != request.model:
         raise InputError("The explanation it is about is of another model.", request.explainer)
     return request.model_copy(
@@ -81,6 +79,20 @@ def normalised(request: Request) -> Request:
             "subject": normalised(request.subject) if request.subject else None,
         }
     )
+
+
+def checked(kind: type[Model], values: dict[str, JsonValue], where: str) -> Model:
+    """The values as an instance of a pydantic model.
+
+    Raises:
+        InputError: one is not valid; the text names the field.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{field}: {first['msg']}", where=where) from error
 
 
 def _finite(values: dict[str, JsonValue], explainer: str) -> dict[str, JsonValue]:

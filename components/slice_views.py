@@ -134,8 +134,9 @@ def _one(items: Sequence[Item], prefix: str) -> None:
             listed = ", ".join(f"{name} ({n})" for name, n in left.items())
             st.caption(f"Left out, with too few errors: {plain(listed)}.")
             break
-    table = _rows({i.request.explainer: {0: s} for i, s in zip(items, scored, strict=False)})
-    _remarks(table, items)
+    known = {item.request.explainer: {0: s} for item, s in zip(items, scored, strict=False)}
+    known.setdefault("random", {0: scored[-1]})
+    _remarks(_rows(known), items)
 
 
 def _rows(scored: dict[str, dict[int, Item]]) -> list[slice_table.Row]:

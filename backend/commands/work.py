@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from backend.catalogue import catalogue
+from backend.catalogue import catalogue, checked
 from backend.engine.engine import Engine
 from backend.engine.job import Job
 from backend.errors import InputError, ModelNotReady, VitrineError, shown
@@ -115,6 +115,8 @@ def choices(names: str | None, settings: Sequence[str], family: Family) -> tuple
     values: dict[str, dict[str, JsonValue]] = {name: {} for name in dict.fromkeys(wanted)}
     for setting in settings:
         _set(setting, values, {n: set(known[n].Parameters.model_fields) for n in values})
+    for name, given in values.items():  # before anything is computed that they stand on
+        checked(known[name].Parameters, given, name)
     return tuple(Choice(explainer=name, parameters=values[name]) for name in values)
 
 

@@ -19,7 +19,7 @@ of their largest group, over e.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -196,18 +196,3 @@ def purity(slices: np.ndarray, groups: np.ndarray) -> float:
     """Share of the errors in the largest group of their slice; "no group" counts as one."""
     largest = (np.unique(groups[slices == c], return_counts=True)[1].max() for c in set(slices))
     return float(sum(largest) / len(slices))
-
-
-def saturation(precisions: Mapping[str, float | None]) -> str:
-    """A sentence where a control finds the groups as well, else "".
-
-    Args:
-        precisions: explainer id -> its precision@10.
-    """
-    reached = [name for name in CONTROLS if (precisions.get(name) or 0.0) >= SATURATED]
-    if not reached:
-        return ""
-    return (
-        f"Precision@10 is saturated: {' and '.join(reached)} reach {SATURATED} as well. Compare "
-        "completeness and the number of slices a group is split over."
-    )

@@ -189,8 +189,9 @@ def test_score_has_a_random_row_and_both_operators(drawn: Drawn, model: Path, ca
 
 def test_list_and_doctor(drawn: Drawn, capfd) -> None:
     assert main(["list", "--json"], drawn) == 0
-    [family] = json.loads(capfd.readouterr().out)["families"]
-    assert [e["id"] for e in family["explainers"]] == [cls.id for cls in FAMILY.explainers]
+    listed = json.loads(capfd.readouterr().out)["families"]
+    assert [family["id"] for family in listed] == ["tokens", "concepts"]
+    assert [e["id"] for e in listed[0]["explainers"]] == [cls.id for cls in FAMILY.explainers]
     assert main(["list"], drawn) == 0
     assert "contribution_weights" in capfd.readouterr().out
     assert main(["doctor", "--json"], drawn) == 0

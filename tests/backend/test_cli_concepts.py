@@ -116,7 +116,7 @@ def test_explain_writes_its_files_and_the_second_run_computes_nothing(run) -> No
         with (folder / "scores.csv").open(newline="") as file:
             written = list(csv.DictReader(file))
         assert [int(line["sample"]) for line in written] == arrays["errors"].tolist()
-        assert [int(line["slice"]) for line in written] == arrays["slices"].tolist()
+        assert [int(line["slice"]) - 1 for line in written] == arrays["slices"].tolist()
         assert sum(one["size"] for one in told["values"]["slices"]) == len(written) >= 20
 
 

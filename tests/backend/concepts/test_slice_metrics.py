@@ -12,7 +12,6 @@ from backend.concepts.slice_metrics import (
     group_score,
     precision,
     purity,
-    saturation,
     score,
     top_share,
 )
@@ -200,13 +199,6 @@ def test_small_groups_are_left_out_and_listed():
 
 def test_no_group_is_a_group_for_purity():
     assert purity(np.array([0, 0, 0, 1]), np.array([-1, -1, 2, 2])) == 0.75
-
-
-def test_saturation_names_the_controls():
-    assert saturation({"cb_slice": 1.0, "random": 0.5, "kmeans": 0.94}) == ""
-    assert saturation({"cb_slice": 1.0}) == saturation({"kmeans": None}) == ""
-    assert "kmeans reach" in saturation({"kmeans": 0.95, "random": 0.3})
-    assert "random and kmeans" in saturation({"kmeans": 1.0, "random": 0.96})
 
 
 def test_every_number_has_a_column():
