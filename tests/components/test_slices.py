@@ -38,6 +38,7 @@ def one(size, *keywords, score=0.5, confusion=((0, 1, 3), (1, 0, 2))):
         "weight": float(size),
         "score": score,
         "keywords": list(keywords),
+        "failing": next((k["concept"] for k in keywords[:1] if k["mispredicted"]), None),
         "parts": {},
         "confusion": [list(pair) for pair in confusion],
     }
@@ -88,7 +89,7 @@ def has(picture, colour):
 
 
 @THEMES
-def test_a_bar_is_as_long_as_its_slice_and_coloured_by_its_first_keyword(look):
+def test_a_bar_is_as_long_as_its_slice_and_coloured_by_what_fails(look):
     drawn = slices.overview(sliced(FAILED, UNNAMED, RARE, FAILED), look.name, "CB-SLICE")
     named = bars(drawn)
     assert list(named) == ["concept failure", "rare combination", "no keywords"]
@@ -364,3 +365,10 @@ def test_what_methods_find_is_drawn_as_it_is():
         counts = np.bincount(found.arrays["slices"])
         assert [lengths[i] for i in range(len(lengths))] == counts.tolist()
         assert len(slices.plots(found)) == (2 if explainer is CBSlice else 0)
+
+
+def test_what_fails_stands_first():
+    late = one(9, keyword(3, 0.2, 0.1), keyword(0, 0.9, 0.2)) | {"failing": 0}
+    found = sliced(late)
+    assert slices.kind(late) == "concept failure"
+    assert slices.headline(found, late).startswith(slices.word(found, late["keywords"][1]))
