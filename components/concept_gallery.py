@@ -30,7 +30,12 @@ def gallery(table: ConceptTable, samples: np.ndarray, key: str) -> None:
     if pages > 1:
         at = int(
             st.number_input(
-                f"Page of {pages}", min_value=1, max_value=pages, value=1, key=f"{key}.page"
+                f"Page of {pages}",
+                min_value=1,
+                max_value=pages,
+                value=1,
+                key=f"{key}.page",
+                width=160,
             )
         )
         at -= 1

@@ -19,6 +19,8 @@ from components.judge import Board, Ranked
 from components.session import theme_name
 
 SHARED, OWN = "Shared", "Each its own"
+PREDICTED = -1
+"""Stands for the predicted class: None as an option could be cleared away."""
 
 
 def _curves(found: Mapping[str, Any], _: str, theme: str) -> go.Figure:
@@ -59,17 +61,18 @@ def picked(table: ConceptTable, target: ConceptTarget, prefix: str) -> ConceptTa
             key=f"{prefix}.at.{only}.{now}",
         )
         sample = int(among[int(at) - 1])
-        classes = [None, *range(len(table.class_names))]
+        classes = [PREDICTED, *range(len(table.class_names))]
         label = st.selectbox(
             "Class that is explained",
             classes,
             index=classes.index(target.label) if target.label in classes else 0,
-            format_func=lambda c: "the predicted one" if c is None else table.class_names[c],
-            key=f"{prefix}.label",
+            format_func=lambda c: "the predicted one" if c == PREDICTED else table.class_names[c],
+            key=f"{prefix}.label.{target.label}",
         )
     with seen:
         _sample(table, sample)
-    return target.model_copy(update={"sample": sample, "label": label})
+    explained = None if label == PREDICTED else label
+    return target.model_copy(update={"sample": sample, "label": explained})
 
 
 def _sample(table: ConceptTable, sample: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
 from components.session import engine
@@ -11,7 +12,11 @@ from components.session import engine
 _STYLE = """
 <style>
 .block-container { padding-top: 2.5rem; max-width: 1500px; }
-@media (max-width: 640px) { .block-container { padding-left: 1rem; padding-right: 1rem; } }
+@media (max-width: 640px) {
+  .block-container { padding-left: 1rem; padding-right: 1rem; }
+  [class*="st-key-wide-"] { overflow-x: auto; }
+  [class*="st-key-wide-"] > * { min-width: 640px; }
+}
 </style>
 """
 
@@ -55,6 +60,11 @@ def _workers() -> None:
     for worker in workers:
         doing = "busy" if worker.current else worker.state
         st.caption(f":material/memory: {worker.device} · {doing}")
+
+
+def wide(key: str) -> DeltaGenerator:
+    """A container for a chart of many columns: narrow screens scroll it instead of squeezing it."""
+    return st.container(key=f"wide-{key}")
 
 
 def step(number: int, title: str) -> None:

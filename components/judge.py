@@ -17,6 +17,7 @@ from backend.metric import Metric
 from components import jobs
 from components.compare import Item, cancel_button
 from components.figures import scores
+from components.frame import wide
 from components.plain import plain
 from components.session import theme_name
 
@@ -60,7 +61,7 @@ def scoreboard(scored: Sequence[tuple[str, Item, Item | None]], board: Board, pr
     if not done:
         return
     rows = [_row(name, score, about, operator) for name, score, about in done]
-    st.plotly_chart(
+    wide(f"{prefix}.board").plotly_chart(
         scores.scoreboard(rows, board.metrics, theme_name(), board.title),
         theme=None,
         key=f"{prefix}.board",

@@ -12,6 +12,7 @@ from backend.concepts.match_slices import match
 from backend.errors import VitrineError
 from components.compare import Item
 from components.figures import slice_group, slices
+from components.frame import wide
 from components.plain import plain
 from components.session import engine, explanation, theme_name
 from components.slice_views import found
@@ -53,7 +54,7 @@ def _matched(
         f"same slices, 0: as by chance); {len(matched.moved)} samples are not in the counterpart "
         "of their slice."
     )
-    st.plotly_chart(
+    wide(f"{prefix}.cross").plotly_chart(
         slice_group.crossed(
             matched.table,
             [f"{i + 1} · {slices.headline(one, s)}" for i, s in enumerate(one.values["slices"])],

@@ -35,12 +35,13 @@ def panel(items: Sequence[Item], table: ConceptTable, comparison: str, prefix: s
     shown = found(item)
     slices_ = shown.values["slices"]
     key = shown.source().key
+    chosen = f"{prefix}.slice.{key[:12]}"
     with right:
         place = st.selectbox(
             "Slice",
             range(len(slices_)),
             format_func=lambda i: _title(shown, key, i),
-            key=f"{prefix}.slice.{key[:12]}",
+            key=chosen,
         )
     one = slices_[place]
     members = membership.members(shown, place)
@@ -63,7 +64,7 @@ def panel(items: Sequence[Item], table: ConceptTable, comparison: str, prefix: s
             key=f"{prefix}.members",
             on_click="ignore",
         )
-        slice_names.editor(key, place, comparison, f"{prefix}.name")
+        slice_names.editor(key, place, comparison, chosen, f"{prefix}.name")
     intervention(table, members, one, f"{prefix}.{key[:12]}.{place}")
 
 

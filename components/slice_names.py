@@ -15,6 +15,7 @@ from components.session import engine
 KIND = "slicename"
 LONGEST = 60
 """Characters of a name."""
+_CHANGED = "slicename.changed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,27 +65,44 @@ def pinned() -> list[Named]:
     return found
 
 
-def editor(explanation: str, place: int, comparison: str, prefix: str) -> None:
-    """A field for the name and a toggle for the pin."""
+def editor(explanation: str, place: int, comparison: str, chosen: str, prefix: str) -> None:
+    """A field for the name and a toggle for the pin.
+
+    Args:
+        chosen: key of the widget that picks the slice by its place.
+    """
     known = find(explanation, place) or Named(explanation, place, "", comparison, pinned=False)
     key = f"{prefix}.{explanation[:12]}.{place}"
     name_column, pin_column = st.columns([3, 1], vertical_alignment="bottom")
-    name = name_column.text_input(
+    known = dataclasses.replace(known, comparison=comparison)
+    name_column.text_input(
         "Name of this slice",
         value=known.name,
         max_chars=LONGEST,
         key=f"{key}.name",
         placeholder="e.g. faint stripes on water",
-    ).strip()
-    pin = pin_column.toggle(
+        on_change=_keep,
+        args=(known, key, chosen),
+    )
+    pin_column.toggle(
         "Pin",
         value=known.pinned,
         key=f"{key}.pin",
         help="A pinned slice is listed on this page, and its result stays in the library.",
+        on_change=_keep,
+        args=(known, key, chosen),
     )
-    now = dataclasses.replace(known, name=name, pinned=pin, comparison=comparison)
-    if (now.name, now.pinned) != (known.name, known.pinned):
-        put(now)
+    if st.session_state.pop(_CHANGED, False):
+        st.rerun()  # the list of pinned slices lies outside this fragment
+
+
+def _keep(known: Named, key: str, chosen: str) -> None:
+    """Store what the widgets say, before the options that carry the name are drawn again."""
+    state = st.session_state
+    put(dataclasses.replace(known, name=state[f"{key}.name"].strip(), pinned=state[f"{key}.pin"]))
+    # The chosen option has other words now, and the browser knows options by their words.
+    state[chosen] = known.place
+    state[_CHANGED] = True
 
 
 def listed() -> None:

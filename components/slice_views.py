@@ -15,6 +15,7 @@ from components import compare, jobs
 from components.compare import Item
 from components.concept_source import table as prepared
 from components.figures import slice_group, slices
+from components.frame import wide
 from components.judge import Board, scoreboard
 from components.plain import plain
 from components.session import theme_name
@@ -170,7 +171,7 @@ def _crossed(items: Sequence[Item], table: ConceptTable, prefix: str) -> None:
         else table.group_names[a]
         for a in present
     ]  # fmt: skip
-    st.plotly_chart(
+    wide(f"{prefix}.cross").plotly_chart(
         slice_group.crossed(
             counts.reshape(len(present), count),
             marked,
@@ -189,7 +190,6 @@ def _crossed(items: Sequence[Item], table: ConceptTable, prefix: str) -> None:
 def _seeds(opened: Comparison, prefix: str) -> None:
     """The same over several seeds: models are trained, sliced and scored one after the other."""
     scored: dict[str, dict[int, Item]] = {}
-    titled: dict[str, Item] = {}
     for offset in range(SEEDS):
         one = plan.at_seed(opened, offset)
         there = prepared(one, f"{prefix}.{offset}")
@@ -200,7 +200,6 @@ def _seeds(opened: Comparison, prefix: str) -> None:
         scores = compare.items(plan.score_requests(subjects, lambda _: "slicing"))
         for subject, score in zip(subjects, scores, strict=True):
             scored.setdefault(subject.explainer, {})[offset] = score
-            titled.setdefault(subject.explainer, score)
     table = _rows(scored)
     if table:
         _over_seeds(table)

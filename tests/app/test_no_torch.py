@@ -18,10 +18,10 @@ SCRIPT = textwrap.dedent(
     import time
     from streamlit.testing.v1 import AppTest
 
-    heavy = ("torch", "transformers", "captum", "shap")
+    heavy = ("torch", "transformers", "captum", "shap", "sklearn")
     app = AppTest.from_file("app.py", default_timeout=120).run()
     assert not app.exception, app.exception
-    for name in ("tokens", "library"):
+    for name in ("tokens", "concepts", "library"):
         app.switch_page(f"pages/{name}.py").run()
         assert not app.exception, app.exception
     app.switch_page("pages/tokens.py").run()
@@ -30,6 +30,15 @@ SCRIPT = textwrap.dedent(
     next(b for b in app.button if b.label == "Explain").click().run()
     end = time.monotonic() + 150
     while len(app.get("bidi_component")) < 2:
+        assert time.monotonic() < end, [e.value for e in (*app.error, *app.warning)]
+        time.sleep(0.5)
+        app.run()
+    app.switch_page("pages/concepts.py").run()
+    app.selectbox(key="c.model").select("shapes").run()
+    app.number_input(key="c.recipe.epochs").set_value(1).run()
+    next(b for b in app.button if b.label == "Explain").click().run()
+    end = time.monotonic() + 150
+    while len(app.get("plotly_chart")) < 5:
         assert time.monotonic() < end, [e.value for e in (*app.error, *app.warning)]
         time.sleep(0.5)
         app.run()
