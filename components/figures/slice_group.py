@@ -112,6 +112,8 @@ def gains(
     )
     figure.update_xaxes(title="change of task accuracy", tickformat="+.0%", zeroline=True)
     figure.update_xaxes(zerolinecolor=look.muted, zerolinewidth=1)
+    if not ends[order].any():
+        figure.update_xaxes(range=[-0.1, 0.1])  # plotly's own would end far from 0
     return frame(figure, look, title, list(notes), 25 * max(len(order), 3) + 70)
 
 
