@@ -52,15 +52,7 @@ def picked(table: ConceptTable, target: ConceptTarget, prefix: str) -> ConceptTa
             key=f"{prefix}.which",
         )
         among = errors if only == "Wrong predictions" and len(errors) else np.arange(len(table))
-        place = int(np.searchsorted(among, now).clip(0, len(among) - 1))
-        at = st.number_input(
-            f"Sample, 1 to {len(among)} of these",
-            min_value=1,
-            max_value=len(among),
-            value=place + 1,
-            key=f"{prefix}.at.{only}.{now}",
-        )
-        sample = int(among[int(at) - 1])
+        sample = _stepped(among, now, f"{prefix}.at.{only}")
         classes = [PREDICTED, *range(len(table.class_names))]
         label = st.selectbox(
             "Class that is explained",
@@ -73,6 +65,18 @@ def picked(table: ConceptTable, target: ConceptTarget, prefix: str) -> ConceptTa
         _sample(table, sample)
     explained = None if label == PREDICTED else label
     return target.model_copy(update={"sample": sample, "label": explained})
+
+
+def _stepped(among: np.ndarray, now: int, key: str) -> int:
+    """Step through samples, from the one that is shown now; one widget, to be clicked quickly."""
+    state, shown = st.session_state, f"{key}.shown"
+    if key not in state or state.get(shown) != now:
+        state[key] = int(np.searchsorted(among, now).clip(0, len(among) - 1)) + 1
+    at = st.number_input(
+        f"Sample, 1 to {len(among)} of these", min_value=1, max_value=len(among), key=key
+    )
+    state[shown] = int(among[int(at) - 1])
+    return int(state[shown])
 
 
 def _sample(table: ConceptTable, sample: int) -> None:

@@ -190,8 +190,9 @@ def test_one_decision_steps_through_samples(
     expect(stepper).to_have_value("1")
     expect(page.locator(PLOT)).to_have_count(6, timeout=120_000)
     before, was = page.url, page.get_by_text(re.compile(r"^Sample \d+$")).inner_text()
-    stepper.fill("3")
-    stepper.press("Enter")
+    for _ in range(3):
+        page.get_by_role("button", name="Increment").last.click()
+    expect(stepper).to_have_value("4")
     expect(page).not_to_have_url(before)
     expect(page.get_by_text(was, exact=True)).to_have_count(0)
     expect(page.locator(PLOT)).to_have_count(6, timeout=120_000)
