@@ -22,6 +22,7 @@ from pydantic import Field
 from backend.concepts import mcbe_data
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
 from backend.concepts.mcbe_data import Explained, Prepared, Seen
+from backend.concepts.threads import one_thread
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
 
@@ -156,14 +157,13 @@ class MixtureOfExperts(Explainer):
         _warn(prepared, parameters, run)
         first = 1 if parameters.compare else parameters.experts
         counts = range(first, parameters.experts + 1)
-        mixtures = [
-            _trained(prepared, parameters, m, run, before=m - first, total=len(counts))
-            for m in counts
-        ]
-        run.progress(len(counts), len(counts), "reading the mixture")
-        return report(
-            input, prepared, dict(zip(counts, mixtures, strict=True)), parameters, run.seed
-        )
+        with one_thread():
+            mixtures = {
+                m: _trained(prepared, parameters, m, run, before=m - first, total=len(counts))
+                for m in counts
+            }
+            run.progress(len(counts), len(counts), "reading the mixture")
+            return report(input, prepared, mixtures, parameters, run.seed)
 
 
 def _trained(

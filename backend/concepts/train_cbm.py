@@ -10,6 +10,7 @@ import numpy as np
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
 from backend.concepts.head import Head
 from backend.concepts.samples import Data, Samples
+from backend.concepts.threads import one_thread
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 
@@ -69,8 +70,9 @@ class TrainCbm(Explainer):
             )
         from backend.concepts.cbm import train
 
-        weights = train(data.training, len(data.class_names), recipe, run)
-        return explanation(table(data, weights, recipe, model.id), weights)
+        with one_thread():
+            weights = train(data.training, len(data.class_names), recipe, run)
+            return explanation(table(data, weights, recipe, model.id), weights)
 
 
 def explanation(found: ConceptTable, weights: Weights) -> ConceptExplanation:
