@@ -25,15 +25,12 @@ class Item:
     explainer: Explainer
     job: Job | str
     explanation: Explanation | None
+    live: bool = False
+    """Whether the job could still bring something when the page looked for its explanation."""
 
     @property
     def title(self) -> str:
         return self.explainer.title
-
-    @property
-    def live(self) -> bool:
-        """Whether the job may still bring something."""
-        return isinstance(self.job, Job) and not self.job.finished
 
 
 def items(requests: Sequence[Request]) -> tuple[Item, ...]:
@@ -41,13 +38,16 @@ def items(requests: Sequence[Request]) -> tuple[Item, ...]:
     found = []
     for request in requests:
         job = jobs.hold(request)
-        done = isinstance(job, Job) and job.state == "done"
+        # Asked once: a job may end between this line and where its panel is drawn.
+        live = isinstance(job, Job) and not job.finished
+        done = isinstance(job, Job) and not live and job.state == "done"
         found.append(
             Item(
                 request=request,
                 explainer=find(request),
                 job=job,
                 explanation=explanation(job.key) if done and isinstance(job, Job) else None,
+                live=live,
             )
         )
     return tuple(found)
