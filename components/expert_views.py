@@ -10,6 +10,7 @@ from backend.concepts.explanation import ConceptExplanation
 from components.compare import Item
 from components.figures import experts
 from components.figures.plot import Plot
+from components.frame import wide
 from components.plain import plain
 from components.session import theme_name
 
@@ -38,7 +39,8 @@ def panel(item: Item) -> None:
 
 def _plot(item: Item, plot: Plot) -> None:
     key = f"experts.{item.request.explainer}.{plot.title}"
-    st.plotly_chart(plot.figure, theme=None, key=key, alt=plot.title)
+    place = wide("experts.rules") if plot.title == experts.ROUTING else st.container()
+    place.plotly_chart(plot.figure, theme=None, key=key, alt=plot.title)
     st.caption(plot.how_to_read)
 
 

@@ -64,7 +64,7 @@ mode = st.segmented_control(
 )
 role = MODES[str(mode)]
 
-model_column, input_column, explainer_column = st.columns([1.25, 1.5, 1.4], gap="medium")
+model_column, input_column, explainer_column = st.columns([1.35, 1.45, 1.4], gap="medium")
 with model_column, st.container(border=True):
     step(1, "Model")
     preset = concept_source.model(FAMILY, PREFIX)
