@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import types
 
 import numpy as np
 import pytest
 
 from backend.concepts import arguments
+from backend.concepts.examples import Example
 from backend.concepts.explanation import ConceptTarget, Recipe
 from backend.errors import InputError
 from backend.settings import Settings
@@ -24,16 +23,15 @@ HEAD = "concept,brick\nred,1\nround,2\nhas stem,3\nbias,-1\n"
 @pytest.fixture(autouse=True)
 def ready(monkeypatch):
     """One example, whatever the bundled ones are."""
-    module = types.ModuleType("backend.concepts.examples")
-    entry = types.SimpleNamespace(id="sums", recipe=Recipe(epochs=7, training="joint"))
+    entry = Example("sums", "Sums", "", "mnist-sum", Recipe(epochs=7, training="joint"))
 
     def example(name):
         if name != "sums":
             raise KeyError(f"There is no example '{name}'; there is sums")
         return entry
 
-    module.EXAMPLES, module.example = (entry,), example
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(arguments, "EXAMPLES", (entry,))
+    monkeypatch.setattr(arguments, "example", example)
 
 
 @pytest.fixture

@@ -92,8 +92,9 @@ def test_explainers_are_asked_about_the_table_and_scores_about_explainers():
     assert ConceptTarget.model_validate(found[0].target) == ConceptTarget(sample=3)
     roles = {"cb_slice": "slicing", "shapley": "attribution"}
     scores = score_requests(found, roles.__getitem__)
-    assert [s.explainer for s in scores] == ["slice_score", "faithfulness"]
-    assert [s.subject for s in scores] == list(found)
+    # The last one scores random rankings of the concepts.
+    assert [s.explainer for s in scores] == ["slice_score", "faithfulness", "faithfulness"]
+    assert [s.subject for s in scores] == [*found, None]
     assert scores[0].model_dump(include={"model", "input", "target", "seed"}) == found[
         0
     ].model_dump(include={"model", "input", "target", "seed"})
