@@ -186,23 +186,6 @@ def test_equal_seeds_give_equal_weights_and_others_do_not():
     assert (first.arrays["head/0/weight"] != other.arrays["head/0/weight"]).any()
 
 
-def test_the_number_of_threads_changes_nothing(tmp_path):
-    """Sums over pictures differ in the last digits between one thread and two."""
-    model = source("shapes", tmp_path)
-    target = ConceptTarget(recipe=Recipe(epochs=1))
-    before, found = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            found.append(
-                TrainCbm().explain(model, ConceptTable.none(), target, NoParameters(), FakeRun())
-            )
-            assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
-    assert found[0].to_bytes() == found[1].to_bytes()
-
-
 def test_the_table_survives_the_store():
     found = trained(planted(), epochs=2)
     table = table_of(ConceptExplanation.from_bytes(found.to_bytes()))
