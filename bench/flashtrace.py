@@ -118,7 +118,7 @@ def timings(
 def main() -> None:
     """Measure and print."""
     parser = arguments(__doc__ or "")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds of what is fast")
+    parser.add_argument("--repeats", type=int, default=10, help="rounds of what is fast")
     parser.add_argument("--threads", type=int, help="CPU threads; default: torch's own choice")
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)), help="answer tokens")
     chosen = parser.parse_args()
