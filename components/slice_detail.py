@@ -65,7 +65,8 @@ def panel(items: Sequence[Item], table: ConceptTable, comparison: str, prefix: s
             on_click="ignore",
         )
         slice_names.editor(key, place, comparison, chosen, f"{prefix}.name")
-    intervention(table, members, one, f"{prefix}.{key[:12]}.{place}")
+    digest = item.request.input
+    intervention(table, digest, members, one, f"{prefix}.{key[:12]}.{place}")
 
 
 def _title(shown: ConceptExplanation, key: str, place: int) -> str:
@@ -124,7 +125,7 @@ def _ready(digest: str, _table: ConceptTable) -> intervene.Ready:  # noqa: ARG00
 
 
 def intervention(
-    table: ConceptTable, members: np.ndarray, one: dict[str, Any], prefix: str
+    table: ConceptTable, digest: str, members: np.ndarray, one: dict[str, Any], prefix: str
 ) -> None:
     """Set concepts to their true value, for the slice or for all, and see accuracy move."""
     st.markdown("**Intervene:** what would the model say if it knew these concepts?")
@@ -143,7 +144,7 @@ def intervention(
     )  # fmt: skip
     rows = None if whole == "All samples" else members
     try:
-        ready = _ready(table.digest(), table)
+        ready = _ready(digest, table)
         if chosen:
             _outcome(intervene.intervene(table, chosen, rows, ready=ready))
         gains = sorted(intervene.each(table, rows, ready=ready), key=lambda gain: gain.concept)

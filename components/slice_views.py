@@ -54,12 +54,13 @@ def largest(items: Sequence[Item]) -> int:
 
 def how(items: Sequence[Item], prefix: str) -> None:
     """How the slices came to be, for methods that can tell."""
-    able = [item for item in items if slices.plots(found(item), theme_name())]
+    told = {item.title: slices.plots(found(item), theme_name()) for item in items}
+    able = [item for item in items if told[item.title]]
     if not able:
         st.info("Add CB-SLICE to see how its slices came to be.", icon=":material/account_tree:")
         return
     item = able[0] if len(able) == 1 else compare.pick("Method", able, f"{prefix}.method")
-    for i, plot in enumerate(slices.plots(found(item), theme_name())):
+    for i, plot in enumerate(told[item.title]):
         st.plotly_chart(plot.figure, theme=None, key=f"{prefix}.{i}", alt=plot.title)
         st.caption(plot.how_to_read)
     _blame(found(item), prefix)
