@@ -1,0 +1,1 @@
+"""Explainers of graph neural networks: which part of a graph decides, at several scales."""
