@@ -68,7 +68,7 @@ class Bundle:
             found = _head(data)
             if found["kind"] != cls.__name__:
                 raise InputError(f"This file holds a {found['kind']}, not a {cls.__name__}.")
-            return cls._build(found["values"], safetensors.numpy.load(data))
+            return cls.build(found["values"], safetensors.numpy.load(data))
         except (
             KeyError,
             TypeError,
@@ -105,7 +105,7 @@ class Bundle:
         return arrays, values
 
     @classmethod
-    def _build(cls, values: dict[str, Any], arrays: Arrays) -> Self:
+    def build(cls, values: dict[str, Any], arrays: Arrays) -> Self:
         fields: dict[str, Any] = {}
         for name, hint in _hints(cls).items():
             if hint == Arrays:

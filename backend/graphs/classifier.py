@@ -12,12 +12,10 @@ from torch import Tensor
 from backend.errors import InputError
 from backend.explainer import Run
 from backend.graphs.batch import Batch, deleted
-from backend.graphs.explanation import GraphSet
+from backend.graphs.explanation import PREFIX, GraphSet
 from backend.graphs.gnn import Gnn, Output
 from backend.graphs.part import Part
 
-PREFIX = "gnn/"
-"""In front of the names of the GNN's weights among a set's arrays."""
 AT_ONCE = 200_000
 """Columns of `edge_index` in one pass over cut copies."""
 

@@ -12,6 +12,8 @@ from backend.bundle import Arrays, Bundle
 from backend.explanation import Explanation, Frozen
 from backend.graphs.architecture import Architecture, Kind
 
+PREFIX = "gnn/"
+"""In front of the names of the GNN's weights among a set's arrays."""
 TRAIN, VALIDATION, TEST = 0, 1, 2
 """Values of `GraphSet.arrays["split"]`."""
 

@@ -122,7 +122,7 @@ def _graph(graphs: GraphSet, target: GraphTarget) -> int:
     if not len(graphs):
         raise InputError("There are no graphs here.", todo="Bring a graph, or train a model.")
     if target.graph is None:
-        return _first(graphs) if graphs.task == "graph" else 0
+        return first_item(graphs) if graphs.task == "graph" else 0
     if target.graph >= len(graphs):
         raise InputError(
             f"There is no graph {target.graph}.",
@@ -134,7 +134,7 @@ def _graph(graphs: GraphSet, target: GraphTarget) -> int:
 
 def _node(graphs: GraphSet, graph: Graph, target: GraphTarget) -> int:
     if target.node is None:
-        item = _first(graphs) - graph.first_node
+        item = first_item(graphs) - graph.first_node
         return item if 0 <= item < len(graph.x) else 0
     if target.node >= len(graph.x):
         raise InputError(
@@ -145,7 +145,7 @@ def _node(graphs: GraphSet, graph: Graph, target: GraphTarget) -> int:
     return target.node
 
 
-def _first(graphs: GraphSet) -> int:
+def first_item(graphs: GraphSet) -> int:
     """The first item worth a look: a test item that is classified rightly and has a known reason.
 
     Where none is all of that: the first test item, else the first.
