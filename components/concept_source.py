@@ -16,7 +16,7 @@ from backend.explanation import Comparison, ModelRef
 from components import concept_upload, jobs
 from components.forms import form, seed_form
 from components.plain import plain
-from components.session import engine, explanation
+from components.session import engine, explanation, keep_input
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,8 +108,16 @@ def table(opened: Comparison, prefix: str) -> tuple[str, ConceptTable] | None:
     if job.state != "done" or trained is None:
         jobs.outcome(job, request, f"{prefix}.train")
         return None
-    made = plan.table_of(cast(ConceptExplanation, trained))
-    return engine().put_input(made, opened.family), made
+    digest, made = _made(job.key, cast(ConceptExplanation, trained), opened.family)
+    keep_input(digest, made, opened.family)
+    return digest, made
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _made(key: str, _trained: ConceptExplanation, family: str) -> tuple[str, ConceptTable]:  # noqa: ARG001
+    """The digest and the table of a training: hashed once, not whenever the page runs."""
+    made = plan.table_of(_trained)
+    return engine().put_input(made, family), made
 
 
 def _progress(job: Job, prefix: str) -> None:

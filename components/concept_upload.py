@@ -13,10 +13,9 @@ from backend.concepts.frame import Frame
 from backend.errors import InputError
 from backend.settings import settings
 from components.concept_columns import mapping
+from components.held_file import File, held_file
 from components.plain import plain
 
-File = tuple[str, bytes]
-"""Name and content."""
 AUTOMATIC = "automatic"
 _KEEP: dict[str, Any] = {"persist_state": "session"}
 _TEMPLATE = """\
@@ -43,13 +42,13 @@ def template() -> bytes:
 
 def uploaded(prefix: str) -> ConceptTable | None:
     """The table as the widgets have it; None while there is none, with the reason shown."""
-    file = _file(
-        prefix,
-        "table",
+    file = held_file(
+        f"{prefix}.table",
         "A table of predictions",
         inputs.ENDINGS,
         "A row a sample: the predicted and the true value of each concept, the true class and the "
         "predicted one.",
+        settings().max_table_mb,
     )
     st.download_button(
         "Template (.csv)",
@@ -94,47 +93,23 @@ def _table(
     return table
 
 
-def _file(prefix: str, noun: str, label: str, endings: tuple[str, ...], about: str) -> File | None:
-    """A brought file; it stays when the page is left, which the widget itself does not do."""
-    key, held = f"{prefix}.{noun}", f"{prefix}.{noun}.held"
-
-    def hold() -> None:
-        file = st.session_state.get(key)
-        st.session_state[held] = None if file is None else (file.name, file.getvalue())
-
-    shown = st.file_uploader(
-        label,
-        type=[ending.removeprefix(".") for ending in endings],
-        key=key,
-        max_upload_size=max(1, round(settings().max_table_mb)),
-        help=about,
-        on_change=hold,
-    )
-    found: File | None = st.session_state.get(held)
-    if shown is None and found is not None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Still here: {plain(found[0])}")
-            st.button("Remove", key=f"{key}.remove", type="tertiary", on_click=hold)
-    return found
-
-
 def _beside(prefix: str) -> tuple[File | None, File | None, Bottleneck | None]:
     """The optional files, and what the label head reads."""
     with st.expander("Label head and pictures", icon=":material/attach_file:"):
-        head = _file(
-            prefix,
-            "head",
+        head = held_file(
+            f"{prefix}.head",
             "Label head (optional)",
             heads.ENDINGS,
             "The layers between concepts and classes. Without it a linear head is fitted to the "
             "predictions where a method needs one.",
+            settings().max_table_mb,
         )
-        images = _file(
-            prefix,
-            "images",
+        images = held_file(
+            f"{prefix}.images",
             "Pictures (optional)",
             (".zip",),
             "PNG and JPEG files, each named after its sample's reference or row.",
+            settings().max_table_mb,
         )
         chosen = st.segmented_control(
             "The label head reads",

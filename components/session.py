@@ -6,6 +6,7 @@ import uuid
 
 import streamlit as st
 
+from backend.bundle import Bundle
 from backend.engine.engine import Engine
 from backend.explanation import Explanation
 from backend.settings import settings
@@ -41,6 +42,12 @@ def explanation(key: str) -> Explanation | None:
         return _kept(key)
     except LookupError:
         return None
+
+
+def keep_input(digest: str, given: Bundle, family: str) -> None:
+    """Store an input again that the store may have dropped since its digest was taken."""
+    if not engine().store.has(digest, "input"):
+        engine().put_input(given, family)
 
 
 def forget(key: str) -> None:
