@@ -22,9 +22,9 @@ from pydantic import Field
 from backend.concepts import mcbe_data
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
 from backend.concepts.mcbe_data import Explained, Prepared, Seen
-from backend.concepts.threads import one_thread
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
+from backend.threads import one_thread
 
 
 class MixtureParameters(Frozen):

@@ -10,9 +10,9 @@ import numpy as np
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
 from backend.concepts.head import Head
 from backend.concepts.samples import Data, Samples
-from backend.concepts.threads import one_thread
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
+from backend.threads import one_thread
 
 if TYPE_CHECKING:
     from backend.concepts.encoder import Weights

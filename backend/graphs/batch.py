@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backend.graphs.explanation import GraphSet
+from backend.graphs.explanation import Graph, GraphSet
 from backend.graphs.part import Part
 
 
@@ -42,9 +42,13 @@ class Batch:
 
 def whole(graphs: GraphSet, numbers: Sequence[int], device: str = "cpu") -> Batch:
     """Whole graphs of a set; nodes of a node task are all classified."""
-    found = [graphs.graph(number) for number in numbers]
+    return together([graphs.graph(number) for number in numbers], graphs.directed, device)
+
+
+def together(found: Sequence[Graph], directed: bool, device: str = "cpu") -> Batch:
+    """Graphs side by side, in their order."""
     pieces = [(g.x, g.edges.astype(np.int64)) for g in found]
-    return _joined(pieces, graphs.directed, None, device)
+    return _joined(pieces, directed, None, device)
 
 
 def parts(found: Sequence[Part], device: str = "cpu") -> Batch:

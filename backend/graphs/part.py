@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from backend.errors import InputError
+from backend.graphs import items
 from backend.graphs.explanation import TEST, Graph, GraphSet, GraphTarget
 
 if TYPE_CHECKING:
@@ -150,12 +151,11 @@ def first_item(graphs: GraphSet) -> int:
 
     Where none is all of that: the first test item, else the first.
     """
-    count = len(graphs) if graphs.task == "graph" else int(graphs.arrays["node_counts"].sum())
-    good = np.ones(count, dtype=bool)
-    for wanted in (_tested(graphs), _explained(graphs), _right(graphs)):
+    good = np.ones(items.count(graphs), dtype=bool)
+    for wanted in (_tested(graphs), items.with_reason(graphs), _right(graphs)):
         if wanted is not None and (good & wanted).any():
             good &= wanted
-    return int(np.flatnonzero(good)[0]) if count else 0
+    return int(np.flatnonzero(good)[0]) if len(good) else 0
 
 
 def _tested(graphs: GraphSet) -> np.ndarray | None:
@@ -166,16 +166,6 @@ def _right(graphs: GraphSet) -> np.ndarray | None:
     if "labels" not in graphs.arrays or "logits" not in graphs.arrays:
         return None
     return np.asarray(graphs.arrays["logits"].argmax(axis=1) == graphs.arrays["labels"])
-
-
-def _explained(graphs: GraphSet) -> np.ndarray | None:
-    motifs = graphs.arrays.get("node_motifs")
-    if motifs is None or graphs.task == "node":
-        return None if motifs is None else motifs > 0
-    found = np.zeros(len(graphs), dtype=bool)
-    owner = np.repeat(np.arange(len(graphs)), graphs.arrays["node_counts"])
-    found[owner[motifs > 0]] = True
-    return found
 
 
 def _truth(graph: Graph, edge_ids: np.ndarray, node: int | None) -> np.ndarray | None:

@@ -1,0 +1,110 @@
+"""The bundled data sets as model folders, and the adapter that hands them to the training.
+
+What the Graphs family lists as a bundled model is the data one is trained on: a module that makes
+it, or a file in an installed package. `convert` copies what a file holds into a folder, `load`
+reads it. Which items are trained on is decided by a recipe's seed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import safetensors
+import safetensors.numpy
+
+from backend.bundle import Arrays
+from backend.errors import ModelError
+from backend.explanation import ModelRef
+from backend.graphs import (
+    ba_2motifs,
+    ba_shapes,
+    benzene,
+    multi_shapes,
+    mutag,
+    nitro_amine,
+    tree_cycles,
+)
+from backend.graphs.examples import OWN
+from backend.graphs.explanation import GraphSet
+
+CARRIERS = {
+    "ba_2motifs.py": "ba_2motifs",
+    "multi_shapes.py": "multi_shapes",
+    "ba_shapes.py": "ba_shapes",
+    "tree_cycles.py": "tree_cycles",
+    "nitro_amine.py": "nitro_amine",
+    "benzene.py": "benzene",
+    "MUTAG_A.txt": "mutag",
+    "explanation.py": OWN,
+}
+"""Which data a carrier file holds, by its name."""
+READERS: dict[str, Callable[[Path], Arrays]] = {"mutag": mutag.read}
+MAKERS: dict[str, Callable[[Arrays, int], GraphSet]] = {
+    "ba_2motifs": lambda _, seed: ba_2motifs.data(seed),
+    "multi_shapes": lambda _, seed: multi_shapes.data(seed),
+    "ba_shapes": lambda _, seed: ba_shapes.data(seed),
+    "tree_cycles": lambda _, seed: tree_cycles.data(seed),
+    "nitro_amine": lambda _, seed: nitro_amine.data(seed),
+    "benzene": lambda _, seed: benzene.data(seed),
+    "mutag": mutag.data,
+}
+
+
+class Source:
+    """One data set, or what stands in its place.
+
+    Args:
+        id: a key of MAKERS, or OWN.
+        arrays: what its reader found in the carrier.
+    """
+
+    def __init__(self, id: str, arrays: Arrays) -> None:
+        self.id, self.arrays = id, arrays
+
+    def data(self, seed: int) -> GraphSet | None:
+        """Labelled graphs without a GNN, or None where there is nothing to train on."""
+        make = MAKERS.get(self.id)
+        return make(self.arrays, seed) if make else None
+
+
+def convert(carrier: Path, folder: Path) -> None:
+    """Write the data of a carrier as config.json and data.safetensors.
+
+    Raises:
+        ModelError: it is no carrier of the Graphs family, or cannot be read.
+    """
+    if carrier.name not in CARRIERS:
+        raise ModelError(f"{carrier.name} carries none of {', '.join(CARRIERS.values())}.")
+    id = CARRIERS[carrier.name]
+    read = READERS.get(id)
+    try:
+        arrays = read(carrier) if read else {}
+    except (OSError, ValueError, IndexError) as error:
+        raise ModelError(f"{carrier.name} cannot be read: {error}") from error
+    safetensors.numpy.save_file(arrays, folder / "data.safetensors")
+    (folder / "config.json").write_text(json.dumps({"graphs": id}), encoding="utf-8")
+
+
+def unsupported(config: dict[str, object]) -> str | None:
+    """Why a folder with this config.json holds no data of this family, or None."""
+    if config.get("graphs") in (*MAKERS, OWN):
+        return None
+    return "This folder holds no data set of the Graphs family; choose a bundled one."
+
+
+def load(folder: Path, ref: ModelRef, device: str) -> Source:  # noqa: ARG001
+    """The data set in a folder that `convert` wrote.
+
+    Raises:
+        ModelError: the folder holds no data set.
+    """
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        arrays = safetensors.numpy.load_file(folder / "data.safetensors")
+    except (OSError, ValueError, safetensors.SafetensorError) as error:
+        raise ModelError(f"{ref.label()} holds no readable data set: {error}") from error
+    if reason := unsupported(config):
+        raise ModelError(reason)
+    return Source(config["graphs"], arrays)

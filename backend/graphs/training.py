@@ -1,0 +1,136 @@
+"""Training a GNN on the labelled items of a set."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+
+from backend.explainer import Run
+from backend.graphs import batch as batches
+from backend.graphs.architecture import Architecture
+from backend.graphs.batch import Batch
+from backend.graphs.explanation import TEST, TRAIN, VALIDATION, GraphSet
+from backend.graphs.gnn import Gnn
+from backend.graphs.recipes import Training
+
+SHARES = (0.8, 0.1)
+"""Of the items, for training and for validation; the rest is for testing."""
+WEIGHT_DECAY = 1e-5
+AT_ONCE = 500
+"""Graphs in one pass that only looks."""
+CHECK_EVERY = 5
+"""Epochs between looks at the validation items."""
+
+
+def split(labels: np.ndarray, seed: int) -> np.ndarray:
+    """[items] int8: TRAIN, VALIDATION or TEST, each class in the same shares."""
+    generator = np.random.default_rng([seed, 1])
+    found = np.full(len(labels), TEST, dtype=np.int8)
+    for label in np.unique(labels):
+        among = generator.permutation(np.flatnonzero(labels == label))
+        first, second = (np.cumsum(SHARES) * len(among)).round().astype(int)
+        found[among[:first]] = TRAIN
+        found[among[first:second]] = VALIDATION
+    return found
+
+
+def train(graphs: GraphSet, recipe: Training, run: Run) -> tuple[Gnn, np.ndarray, np.ndarray]:
+    """A trained GNN, [items, C] float32 logits of all items, and the split.
+
+    Adam on the cross-entropy. The weights kept are those of the epoch with the best accuracy on the
+    validation items, among equals the one of the smallest loss.
+    """
+    labels = graphs.arrays["labels"]
+    parts = split(labels, recipe.seed)
+    architecture = Architecture(
+        kind=recipe.kind,
+        task=graphs.task,
+        features=graphs.arrays["x"].shape[1],
+        hidden=recipe.hidden,
+        layers=recipe.layers,
+        classes=len(graphs.class_names),
+        pooling=recipe.pooling,
+        batch_norm=recipe.batch_norm,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        gnn = Gnn(architecture)
+        feed = _Graphs(graphs, parts) if graphs.task == "graph" else _Nodes(graphs, parts)
+        _fit(gnn, feed, recipe, run)
+    gnn.eval().requires_grad_(False)
+    return gnn, feed.logits(gnn), parts
+
+
+class _Graphs:
+    """Batches of graphs, drawn anew each epoch."""
+
+    def __init__(self, graphs: GraphSet, parts: np.ndarray) -> None:
+        self.parts, self.directed = parts, graphs.directed
+        self.found = [graphs.graph(number) for number in range(len(graphs))]
+        self.labels = torch.from_numpy(graphs.arrays["labels"].astype(np.int64))
+        self.every = [self._batch(chunk) for chunk in _chunks(np.arange(len(graphs)), AT_ONCE)]
+
+    def epoch(self, size: int, generator: np.random.Generator) -> Any:
+        """(batch, rows of the logits that count, labels) one after the other."""
+        order = generator.permutation(np.flatnonzero(self.parts == TRAIN))
+        for chunk in _chunks(order, size):
+            yield self._batch(chunk), slice(None), self.labels[torch.from_numpy(chunk)]
+
+    def _batch(self, numbers: np.ndarray) -> Batch:
+        return batches.together([self.found[i] for i in numbers], self.directed)
+
+    @torch.no_grad()
+    def logits(self, gnn: Gnn) -> np.ndarray:
+        return np.concatenate([gnn(one).logits.numpy() for one in self.every])
+
+
+class _Nodes:
+    """All graphs at once; the nodes of the training part count."""
+
+    def __init__(self, graphs: GraphSet, parts: np.ndarray) -> None:
+        self.batch: Batch = batches.whole(graphs, range(len(graphs)))
+        self.rows = torch.from_numpy(np.flatnonzero(parts == TRAIN))
+        self.labels = torch.from_numpy(graphs.arrays["labels"].astype(np.int64))
+        self.parts = parts
+
+    def epoch(self, size: int, generator: np.random.Generator) -> Any:
+        yield self.batch, self.rows, self.labels[self.rows]
+
+    @torch.no_grad()
+    def logits(self, gnn: Gnn) -> np.ndarray:
+        return np.asarray(gnn(self.batch).logits.numpy())
+
+
+def _fit(gnn: Gnn, feed: _Graphs | _Nodes, recipe: Training, run: Run) -> None:
+    generator = np.random.default_rng([recipe.seed, 2])
+    optimiser = torch.optim.Adam(
+        gnn.parameters(), lr=recipe.learning_rate, weight_decay=WEIGHT_DECAY
+    )
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, recipe.epochs)
+    best, kept = (-1.0, -np.inf), copy.deepcopy(gnn.state_dict())
+    for epoch in range(recipe.epochs):
+        run.progress(epoch, recipe.epochs, f"training epoch {epoch + 1} of {recipe.epochs}")
+        gnn.train()
+        for batch, rows, wanted in feed.epoch(recipe.batch, generator):
+            optimiser.zero_grad()
+            loss = torch.nn.functional.cross_entropy(gnn(batch).logits[rows], wanted)
+            loss.backward()
+            optimiser.step()
+        schedule.step()
+        if epoch % CHECK_EVERY and epoch + 1 < recipe.epochs:
+            continue
+        gnn.eval()
+        said = torch.from_numpy(feed.logits(gnn))
+        held = torch.from_numpy(np.flatnonzero(feed.parts == VALIDATION))
+        loss = float(torch.nn.functional.cross_entropy(said[held], feed.labels[held]))
+        right = float((said[held].argmax(dim=1) == feed.labels[held]).float().mean())
+        if (right, -loss) > best:
+            best, kept = (right, -loss), copy.deepcopy(gnn.state_dict())
+    gnn.load_state_dict(kept)
+
+
+def _chunks(order: np.ndarray, size: int) -> list[np.ndarray]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
