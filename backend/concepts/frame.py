@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 
-from backend.errors import InputError, shown
+from backend.errors import InputError
 
 Role = Literal[
     "logit", "probability", "truth", "label", "prediction", "class", "group", "reference"
 ]
-MOST_NAMED = 6
-"""Names or rows a message lists."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,28 +67,3 @@ def checked_size(name: str, rows: int, columns: int, most_rows: int, most_column
             name,
             "Leave out the columns that are no concept.",
         )
-
-
-def apart(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Names made distinct: the second "a" becomes "a (2)", and a name of nothing "column 3".
-
-    Returns:
-        The distinct names, and those that came more than once.
-    """
-    found: dict[str, None] = {}
-    doubled: dict[str, None] = {}
-    for number, given in enumerate(names, start=1):
-        name, copy = given.strip(), 1
-        distinct = name or f"column {number}"
-        while distinct in found:
-            doubled[name] = None
-            copy += 1
-            distinct = f"{name or 'column'} ({copy})"
-        found[distinct] = None
-    return list(found), list(doubled)
-
-
-def listed(names: Sequence[object], most: int = MOST_NAMED) -> str:
-    """Names as a message holds them: the first few, and how many more."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(shown(str(name)) for name in names[:most]) + more

@@ -11,12 +11,13 @@ import numpy as np
 from backend.concepts import delimited
 from backend.concepts.cells import numbers
 from backend.concepts.explanation import Bottleneck, ConceptTable
-from backend.concepts.frame import Frame, listed
+from backend.concepts.frame import Frame
 from backend.concepts.guess import plain
 from backend.concepts.head import Head
 from backend.concepts.inputs import check_size
 from backend.concepts.surrogate import FAITHFUL, agreement
 from backend.errors import InputError, shown
+from backend.names import listed
 from backend.settings import Settings
 
 ENDINGS = (".safetensors", ".csv")

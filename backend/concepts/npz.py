@@ -10,8 +10,9 @@ import zlib
 
 import numpy as np
 
-from backend.concepts.frame import Frame, Role, apart, checked_size, listed
+from backend.concepts.frame import Frame, Role, checked_size
 from backend.errors import InputError, shown
+from backend.names import apart, listed
 from backend.settings import Settings
 
 MOST_ENTRIES = 1000

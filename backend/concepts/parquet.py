@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from backend.concepts import delimited
-from backend.concepts.frame import Frame, apart, checked_size, listed
+from backend import delimited
+from backend.concepts.frame import Frame, checked_size
 from backend.errors import InputError, shown
+from backend.names import apart, listed
 from backend.settings import Settings
 
 LONGEST_WORD = 10_000

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from backend.concepts.explanation import ConceptTable
-from backend.concepts.frame import listed
 from backend.concepts.inputs import check_size
 from backend.errors import InputError, shown
+from backend.names import listed
 from backend.settings import Settings
 
 SIDE = 64

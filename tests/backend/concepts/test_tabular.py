@@ -7,9 +7,9 @@ import pytest
 
 from backend.concepts import tabular
 from backend.concepts.columns import Mapping
-from backend.concepts.delimited import converted
 from backend.concepts.frame import Frame
 from backend.concepts.guess import guess
+from backend.delimited import converted
 from backend.errors import InputError
 
 TRUTH = {"a": [0, 1, 1, 0], "b": [1, 1, 0, 0]}
