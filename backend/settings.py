@@ -82,6 +82,12 @@ class Settings(BaseSettings):
     max_megapixels: float = Field(
         50.0, gt=0, description="Largest uploaded picture (millions of pixels)."
     )
+    max_graph_mb: float = Field(
+        20.0, gt=0, description="Largest uploaded file of graphs, or of a network's weights (MB)."
+    )
+    max_graphs: int = Field(5000, ge=1, description="Most graphs read from one file.")
+    max_nodes: int = Field(100_000, ge=1, description="Most nodes read from one file of graphs.")
+    max_edges: int = Field(250_000, ge=1, description="Most edges read from one file of graphs.")
     export_timeout_s: float = Field(
         60.0, gt=0, description="Seconds the browser may take for one exported figure."
     )
