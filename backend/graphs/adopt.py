@@ -63,7 +63,9 @@ def _features(graphs: GraphSet, model: GraphSet, notes: list[JsonValue]) -> np.n
     names = model.feature_names or tuple(f"feature {i}" for i in range(width))
     columns = {_plain(name): i for i, name in reversed(list(enumerate(graphs.feature_names)))}
     found = np.empty((len(own), width), dtype=np.float32)
-    constant, mean, matched = [], [], []
+    constant: list[str] = []
+    mean: list[str] = []
+    matched: list[str] = []
     for i, name in enumerate(names):
         column = columns.get(_plain(name))
         if column is not None:

@@ -50,7 +50,7 @@ def read(name: str, data: bytes, architecture: Architecture, settings: Settings)
             f"The file has more than {settings.max_graph_mb:g} MB (VITRINE_MAX_GRAPH_MB).", name
         )
     try:
-        tensors = dict(safetensors.deserialize(data))
+        tensors = dict(safetensors.deserialize(data))  # type: ignore[no-untyped-call]
     except (safetensors.SafetensorError, ValueError, TypeError) as error:
         raise InputError(
             f"This is no safetensors file ({shown(str(error))}): nothing in it was run.",
