@@ -18,7 +18,7 @@ PROBED = 5
 PROBED_CHARACTERS = 400_000
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>"})
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+|inf|infinity)(?:[eE][+-]?\d+)?", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++|inf|infinity)(?:[eE][+-]?\d+)?", re.IGNORECASE)
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _TODO = "Save it as CSV (UTF-8) and bring it again."
 

@@ -12,7 +12,7 @@ from backend.graphs.sketch import Sketch
 DEEPEST = 32
 _TOKEN = re.compile(
     r'\s+|#[^\n]*|(?P<open>\[)|(?P<close>\])|"(?P<text>[^"]*)"'
-    r"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+|inf|nan)(?:[eE][+-]?\d+)?)(?=[\s\]]|$)"
+    r"|(?P<number>[+-]?(?:\d++\.?+\d*+|\.\d++|inf|nan)(?:[eE][+-]?\d++)?)(?=[\s\]]|$)"
     r"|(?P<key>[A-Za-z_]\w*)",
     re.IGNORECASE,
 )

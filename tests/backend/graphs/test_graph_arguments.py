@@ -95,5 +95,5 @@ def test_flags_that_do_not_go_together_are_refused(words, said) -> None:
 
 
 def test_a_wrong_width_names_the_tensor(files) -> None:
-    with pytest.raises(InputError, match="'convs.0.nn.0.weight' is"):
+    with pytest.raises(InputError, match=r"'convs.0.nn.0.weight' is"):
         arguments.graph_set(own(files, "--hidden", 9), SETTINGS)
