@@ -1,0 +1,163 @@
+"""The preparation of MSExplainer: learn once for a GNN which edges its decisions rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from backend.errors import InputError
+from backend.explainer import Explainer, Reference, Run
+from backend.explanation import Frozen
+from backend.graphs.explanation import TRAIN, GraphExplanation, GraphSet, GraphTarget
+from backend.graphs.part import Part
+
+if TYPE_CHECKING:
+    from backend.bundle import Arrays
+    from backend.graphs.classifier import Classifier
+    from backend.graphs.ms_fit import Fitted
+
+REFERENCE = Reference(
+    authors="unknown to us: only the abstract could be had",
+    title="Multi-scale Explainer for Graph Neural Networks",
+    year=2026,
+    link="https://icml.cc/Conferences/2026",
+)
+NODES = 200
+"""Training nodes of a node task that the scorer learns from."""
+GRAPHS = 800
+
+
+class FitParameters(Frozen):
+    """How the scorer is learned."""
+
+    smallest: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.1, title="Smallest part", description="Share of the edges at the smallest scale."
+    )
+    middle: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.25, title="Middle part", description="Share of the edges at the middle scale."
+    )
+    largest: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, title="Largest part", description="Share of the edges at the largest scale."
+    )
+    epochs: Annotated[int, Field(ge=1, le=500)] = Field(
+        30, title="Epochs", description="Passes over the training items, for each start."
+    )
+    restarts: Annotated[int, Field(ge=1, le=10)] = Field(
+        2, title="Starts", description="Scorers learned, of which the most faithful is used."
+    )
+    learning_rate: Annotated[float, Field(gt=0, le=0.1)] = Field(
+        0.003, title="Learning rate", description="Step size of Adam."
+    )
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """Shares from the smallest to the largest, whatever order they were given in."""
+        return tuple(sorted({self.smallest, self.middle, self.largest}))
+
+
+class FitMSExplainer(Explainer):
+    """Learns MSExplainer's scorer from the training items of a set.
+
+    Result: kind "fit". Arrays: scorer/<name>, mean, deviation: float32.
+    Values: budgets, use (False where the consensus is used instead), guard.
+    """
+
+    id = "fit_ms_explainer"
+    title = "Fit MSExplainer"
+    family = "graphs"
+    role = "preparation"
+    reference = REFERENCE
+    reconstruction = True
+    how_to_read = "Learned once for a model; every explanation of it then takes milliseconds."
+    libraries = ("torch", "torch_geometric")
+    uses_seed = True
+    Parameters = FitParameters
+
+    def explain(
+        self, model: Any, input: GraphSet, target: GraphTarget, parameters: FitParameters, run: Run
+    ) -> GraphExplanation:
+        """Fit to the training items, or to all where the set has no split.
+
+        Raises:
+            InputError: the set has no GNN, or no edge to learn from.
+        """
+        from backend.graphs.classifier import Classifier
+
+        fitted, guard = fit(Classifier.of(input, run.device), input, parameters, run)
+        arrays: Arrays = {
+            f"scorer/{name}": w.numpy() for name, w in fitted.scorer.state_dict().items()
+        }
+        arrays |= {"mean": fitted.mean, "deviation": fitted.deviation}
+        return GraphExplanation(
+            arrays={name: np.asarray(a, dtype=np.float32) for name, a in arrays.items()},
+            values={
+                "kind": "fit",
+                "budgets": list(fitted.budgets),
+                "use": fitted.use,
+                "guard": guard,
+            },
+            notes=notes(guard, input),
+        )
+
+
+def fit(
+    classifier: Classifier, graphs: GraphSet, parameters: FitParameters, run: Run
+) -> tuple[Fitted, dict[str, Any]]:
+    """Cut the training parts, read their features, and fit."""
+    from backend.graphs import edge_features, ms_fit
+    from backend.graphs.classifier import probabilities
+
+    parts = [part for part in training_parts(graphs, run) if len(part)]
+    if not parts:
+        raise InputError(
+            "None of these graphs has an edge to learn from.",
+            todo="Bring graphs with edges.",
+        )
+    found = []
+    for start in range(0, len(parts), 64):
+        some = parts[start : start + 64]
+        logits = [classifier.cut(part, np.ones((1, len(part)), bool))[0] for part in some]
+        labels = [int(probabilities(row).argmax()) for row in logits]
+        found += edge_features.items(classifier, some, labels)
+        run.progress(start, len(parts), "Reading the training graphs")
+    return ms_fit.fit(classifier, found, parameters, run)
+
+
+def training_parts(graphs: GraphSet, run: Run) -> list[Part]:
+    """Parts of the training items, at most `GRAPHS` graphs or `NODES` nodes, drawn by the seed."""
+    owners = np.repeat(np.arange(len(graphs)), graphs.arrays["node_counts"])
+    count = len(graphs) if graphs.task == "graph" else len(owners)
+    chosen = np.arange(count)
+    if "split" in graphs.arrays and (graphs.arrays["split"] == TRAIN).any():
+        chosen = np.flatnonzero(graphs.arrays["split"] == TRAIN)
+    limit = GRAPHS if graphs.task == "graph" else NODES
+    if len(chosen) > limit:
+        chosen = np.sort(run.numpy_generator().choice(chosen, limit, replace=False))
+    if graphs.task == "graph":
+        return [Part.of(graphs, GraphTarget(graph=int(i))) for i in chosen]
+    first = np.concatenate([[0], np.cumsum(graphs.arrays["node_counts"])])
+    return [
+        Part.of(graphs, GraphTarget(graph=int(owners[i]), node=int(i - first[owners[i]])))
+        for i in chosen
+    ]
+
+
+def notes(guard: dict[str, Any], graphs: GraphSet) -> tuple[str, ...]:
+    """What the guard did, in words."""
+    found = []
+    if guard["fallback"]:
+        found.append(
+            "No learned scorer kept more of the decision than the consensus of gradient, "
+            "integrated gradients and occlusion on held-out graphs: the consensus is shown."
+        )
+    for label, row in guard["classes"].items():
+        if row["rest"] >= row["kept"]:
+            number = int(label)
+            name = graphs.class_names[number] if number < len(graphs.class_names) else label
+            found.append(
+                f"Class {name}: what is left keeps as much of the decision as the key part. It may "
+                "be decided by the absence of something, which no part of a graph can show."
+            )
+    return tuple(found)
