@@ -45,7 +45,7 @@ def scales(
     found, before, way = [], 0, whole - none
     for budget, row, p, q in zip(budgets, key, kept, lost, strict=True):
         count = int(row.sum())
-        shares = [None, None]
+        shares: list[float | None] = [None, None]
         if abs(way) >= 0.01:
             shares = [float(np.clip(d / way, 0, 1)) for d in (p - none, whole - q)]
         found.append(

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from backend.explainer import Explainer, Run
+from backend.explanation import Explanation
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
 from backend.graphs.fit_ms_explainer import REFERENCE, FitParameters, fit, notes
 from backend.graphs.hierarchy import connected_order, hierarchy, scales
@@ -118,7 +119,7 @@ def _parts(
     return key, {"scales": found, "hierarchy": hierarchy(key, found), "adaptive": adaptive}
 
 
-def loaded(subject: GraphExplanation) -> Fitted:
+def loaded(subject: Explanation) -> Fitted:
     """The scorer a fit holds."""
     import torch
 

@@ -57,7 +57,8 @@ class Fitted:
             return prior.expand(len(self.budgets), -1)
         features = np.concatenate([item.features for item in found])
         scaled = ((features - self.mean) / self.deviation).astype(np.float32)
-        return prior + self.scorer(torch.from_numpy(scaled))
+        correction: Tensor = self.scorer(torch.from_numpy(scaled))
+        return prior + correction
 
 
 def fit(
@@ -160,7 +161,7 @@ def _train(
                 + PULL * ((raw - prior.to(raw.device)) ** 2).mean()
             )
             optimiser.zero_grad()
-            total.backward()
+            total.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             run.count(forward=2 * len(masks) * len(some), backward=2 * len(masks) * len(some))
         done = restart * parameters.epochs + epoch + 1

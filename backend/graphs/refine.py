@@ -34,7 +34,7 @@ def refined(classifier: Classifier, fitted: Fitted, item: Item, steps: int, run:
         total = ms_losses.loss(classifier, batch, torch.stack(rows), labels, readout)
         total = total + PULL * (offset**2).sum()
         optimiser.zero_grad()
-        total.backward()
+        total.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         run.count(forward=2 * len(rows), backward=2 * len(rows))
         run.progress(step + 1, steps, "Refining")
