@@ -10,6 +10,7 @@ page = st.navigation(
     [
         st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
         st.Page("pages/tokens.py", title="Tokens", icon=":material/match_word:"),
+        st.Page("pages/graphs.py", title="Graphs", icon=":material/hub:"),
         st.Page("pages/concepts.py", title="Concepts", icon=":material/category:"),
         st.Page("pages/library.py", title="Library", icon=":material/inventory_2:"),
     ]

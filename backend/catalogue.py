@@ -29,9 +29,9 @@ def catalogue() -> dict[str, Family]:
     A package adds a family with an entry point of the group `vitrine.families` that names a
     `Family`.
     """
-    from backend import concepts, tokens
+    from backend import concepts, graphs, tokens
 
-    families = {family.id: family for family in (tokens.FAMILY, concepts.FAMILY)}
+    families = {family.id: family for family in (tokens.FAMILY, graphs.FAMILY, concepts.FAMILY)}
     for point in importlib.metadata.entry_points(group="vitrine.families"):
         try:
             family: Family = point.load()

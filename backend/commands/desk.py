@@ -14,7 +14,7 @@ from backend.settings import Settings
 Picture = Callable[[str], bytes]
 """A format -> the explanation's figure in it."""
 
-FAMILIES = ("tokens", "concepts")
+FAMILIES = ("tokens", "graphs", "concepts")
 """The families that have a desk; `list` names all families."""
 
 
