@@ -73,7 +73,7 @@ def _file(prefix: str) -> GraphSet | None:
         st.caption("Bring a file of graphs, or fill in the template: a row an edge.")
         return None
     nodes = None
-    if inputs.takes_nodes(file[0]):
+    if file[0].lower().endswith(inputs.TABLES):
         nodes = held_file(
             f"{prefix}.nodes",
             "Node table (optional)",
@@ -106,7 +106,7 @@ def _smiles(prefix: str) -> GraphSet | None:
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the molecules")
 def _molecules(text: str) -> GraphSet:
-    return smiles.read(text, settings())
+    return smiles.read("molecules", text, settings())
 
 
 def _weighted(graphs: GraphSet, prefix: str) -> GraphSet | None:
@@ -123,7 +123,8 @@ def _weighted(graphs: GraphSet, prefix: str) -> GraphSet | None:
     if weights is None:
         st.caption("Bring the weights of the GNN, and say how it is built.")
         return None
-    return own_weights.attach(graphs, architecture, weights[1], weights[0])
+    read = own_weights.read(*weights, architecture, settings())
+    return own_weights.attached(graphs, architecture, read)
 
 
 def _architecture(graphs: GraphSet, prefix: str) -> Architecture:

@@ -93,7 +93,7 @@ def view(items: Sequence[Item], prefix: str) -> View:
     marked = st.session_state.get(_picked(prefix))
     return View(
         limit=None if scale == OWN else 0.0,
-        shown=cast(Shown, shown),
+        shown=shown,
         scale=at,
         marked=marked[1] if marked and marked[0] == "edge" else None,
     )

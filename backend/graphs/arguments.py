@@ -9,8 +9,10 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from backend.errors import InputError, shown
+from backend.explanation import ModelRef
 from backend.graphs import inputs, own_weights
 from backend.graphs.architecture import Architecture, Kind, Pooling
+from backend.graphs.examples import OWN, Example, example
 from backend.graphs.explanation import GraphSet, GraphTarget
 from backend.settings import Settings
 
@@ -104,6 +106,22 @@ def graph_set(given: argparse.Namespace, settings: Settings) -> GraphSet | None:
     return own_weights.attached(found, architecture, weights)
 
 
+def model(given: argparse.Namespace) -> ModelRef:
+    """The bundled data set of `--example`, or the entry that stands for a network of one's own.
+
+    Raises:
+        InputError: there is no such example.
+    """
+    return ModelRef(name=OWN if given.example is None else _example(given.example).model)
+
+
+def _example(name: str) -> Example:
+    try:
+        return example(name)
+    except KeyError as error:
+        raise InputError(f"{error.args[0]}.", "--example") from error
+
+
 def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTarget:
     """What is explained, and for an example how its network is trained.
 
@@ -124,7 +142,8 @@ def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTa
             "epochs": given.epochs,
             "seed": given.train_seed,
         }
-        changes["recipe"] = {k: v for k, v in asked.items() if v is not None}
+        recipe = _example(given.example).recipe.model_dump()
+        changes["recipe"] = recipe | {k: v for k, v in asked.items() if v is not None}
     try:
         return GraphTarget.model_validate(changes)
     except ValidationError as error:

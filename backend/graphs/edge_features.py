@@ -1,4 +1,7 @@
-"""What the scorer reads of an edge: the states of its ends, and how the decision leans on it."""
+"""What the scorer reads of an edge: the states of its ends, and how the decision leans on it.
+
+All of it comes from one forward and two backward passes, so that a fitted scorer is cheap.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from backend.graphs import priors
 from backend.graphs.batch import parts
 from backend.graphs.classifier import Classifier
-from backend.graphs.consensus import consensus, gradients, standardised
 from backend.graphs.part import Part
 
 
@@ -22,38 +25,63 @@ class Item:
         label: the explained class.
         features: [e, width] float32. [h_u + h_v, |h_u - h_v|] of the states of both ends, alike for
             both directions; of a node task also the target's state; the gradient of the log-odds at
-            a mask of ones and its size, standardised within the graph.
-        prior: [e] float32, the consensus.
+            a mask of ones, its size, and the sum and the smaller of the ends' evidence, each
+            standardised within the graph.
         readout: [R] float32, of the whole part.
+        priors: by name [e] float32, see `backend.graphs.priors`; only where asked for.
     """
 
     part: Part
     label: int
     features: np.ndarray
-    prior: np.ndarray
     readout: np.ndarray
+    priors: dict[str, np.ndarray]
 
 
-def items(classifier: Classifier, found: Sequence[Part], labels: Sequence[int]) -> list[Item]:
+def items(
+    classifier: Classifier,
+    found: Sequence[Part],
+    labels: Sequence[int],
+    *,
+    with_priors: bool = False,
+) -> list[Item]:
     """Parts as items; features are not yet standardised over the set."""
     batch = parts(found, classifier.device)
+    wanted = torch.tensor(list(labels), dtype=torch.long, device=classifier.device)
     with torch.no_grad():
         output = classifier.output(batch)
     ends = np.cumsum([len(part.node_ids) for part in found])[:-1]
     states = np.split(output.states.cpu().numpy(), ends)
-    slopes = gradients(classifier, found, labels)
-    priors = consensus(classifier, found, labels)
-    rows = zip(found, labels, states, slopes, priors, output.readout.cpu().numpy(), strict=True)
-    return [
-        Item(part, label, _features(part, h, slope), prior, readout)
-        for part, label, h, slope, prior, readout in rows
-    ]
+    nodes = priors.evidence(classifier, batch, output, wanted).cpu().numpy()
+    slopes = priors.split(found, priors.slopes(classifier, batch, wanted))
+    evidence = np.split(nodes, ends)
+    paths = (
+        priors.split(found, priors.path(classifier, batch, wanted))
+        if with_priors
+        else [np.zeros(0)] * len(found)
+    )
+    rows = zip(
+        found, labels, states, slopes, evidence, paths, output.readout.cpu().numpy(), strict=True
+    )
+    made = []
+    for part, label, h, slope, of_nodes, along, readout in rows:
+        known = {}
+        if with_priors:
+            known = {
+                "evidence": priors.of_ends(part, of_nodes),
+                "gradient": priors.standardised(priors.ranks(np.abs(slope))),
+                "path": priors.standardised(priors.ranks(along)),
+            }
+        made.append(Item(part, label, _features(part, h, slope, of_nodes), readout, known))
+    return made
 
 
-def _features(part: Part, h: np.ndarray, slope: np.ndarray) -> np.ndarray:
+def _features(part: Part, h: np.ndarray, slope: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     u, v = h[part.edges[:, 0]], h[part.edges[:, 1]]
     columns = [u + v, np.abs(u - v)]
     if part.node is not None:
         columns.append(np.broadcast_to(h[part.node], u.shape))
-    columns += [standardised(slope)[:, None], standardised(np.abs(slope))[:, None]]
+    ends = nodes[part.edges]
+    leans = (slope, np.abs(slope), ends.sum(axis=1), ends.min(axis=1))
+    columns += [priors.standardised(values)[:, None] for values in leans]
     return np.concatenate(columns, axis=1).astype(np.float32)

@@ -126,8 +126,8 @@ def _source_words(graphs: GraphSet) -> list[str]:
             words += ["--weights", WEIGHTS_FILE, *_architecture_words(graphs)]
         return words
     recipe = Recipe.model_validate(trained.get("recipe") or {})
-    source = ["--input", GRAPHS_FILE, "--model"] if not _example(graphs) else ["--example"]
-    words = [*source, str(trained["example"]), "--architecture", recipe.kind]
+    source = [] if _example(graphs) else ["--input", GRAPHS_FILE]
+    words = [*source, "--example", str(trained["example"]), "--architecture", recipe.kind]
     for flag, value in (
         ("--hidden", recipe.hidden), ("--layers", recipe.layers), ("--epochs", recipe.epochs)
     ):  # fmt: skip

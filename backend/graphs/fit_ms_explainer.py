@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from backend.graphs.ms_fit import Fitted
 
 REFERENCE = Reference(
-    authors="unknown to us: only the abstract could be had",
-    title="Multi-scale Explainer for Graph Neural Networks",
+    authors="Known to us by its abstract alone",
+    title="Multi-scale Explainer for Graph Neural Networks, ICML",
     year=2026,
-    link="https://icml.cc/Conferences/2026",
+    link="https://icml.cc",
 )
 NODES = 200
 """Training nodes of a node task that the scorer learns from."""
@@ -42,7 +42,7 @@ class FitParameters(Frozen):
         0.5, title="Largest part", description="Share of the edges at the largest scale."
     )
     epochs: Annotated[int, Field(ge=1, le=500)] = Field(
-        30, title="Epochs", description="Passes over the training items, for each start."
+        10, title="Epochs", description="Passes over the training items, for each start."
     )
     restarts: Annotated[int, Field(ge=1, le=10)] = Field(
         2, title="Starts", description="Scorers learned, of which the most faithful is used."
@@ -61,7 +61,8 @@ class FitMSExplainer(Explainer):
     """Learns MSExplainer's scorer from the training items of a set.
 
     Result: kind "fit". Arrays: scorer/<name>, mean, deviation: float32.
-    Values: budgets, use (False where the consensus is used instead), guard.
+    Values: budgets, prior, use, see `backend.graphs.ms_fit.Fitted`; guard: what was measured, see
+    `backend.graphs.ms_fit.fit`, with `report`: the same in sentences.
     """
 
     id = "fit_ms_explainer"
@@ -95,10 +96,10 @@ class FitMSExplainer(Explainer):
             values={
                 "kind": "fit",
                 "budgets": list(fitted.budgets),
+                "prior": fitted.prior,
                 "use": fitted.use,
-                "guard": guard,
+                "guard": {**guard, "report": list(report(guard, input))},
             },
-            notes=notes(guard, input),
         )
 
 
@@ -120,8 +121,8 @@ def fit(
         some = parts[start : start + 64]
         logits = [classifier.cut(part, np.ones((1, len(part)), bool))[0] for part in some]
         labels = [int(probabilities(row).argmax()) for row in logits]
-        found += edge_features.items(classifier, some, labels)
-        run.progress(start, len(parts), "Reading the training graphs")
+        run.progress(start, len(parts), "reading the training graphs")
+        found += edge_features.items(classifier, some, labels, with_priors=True)
     return ms_fit.fit(classifier, found, parameters, run)
 
 
@@ -144,20 +145,33 @@ def training_parts(graphs: GraphSet, run: Run) -> list[Part]:
     ]
 
 
-def notes(guard: dict[str, Any], graphs: GraphSet) -> tuple[str, ...]:
-    """What the guard did, in words."""
-    found = []
-    if guard["fallback"]:
-        found.append(
-            "No learned scorer kept more of the decision than the consensus of gradient, "
-            "integrated gradients and occlusion on held-out graphs: the consensus is shown."
-        )
+PRIORS = {
+    "evidence": "the evidence in the states an edge joins",
+    "gradient": "the gradient of an edge mask",
+    "path": "integrated gradients",
+}
+
+
+def report(guard: dict[str, Any], graphs: GraphSet) -> tuple[str, ...]:
+    """What was measured of the scorer, in words."""
+    shown = {
+        "prior": "that score itself is shown, as no learned scorer came near it",
+        "distilled": "the scorer that learned it is shown, as the losses added nothing to it",
+    }
+    fidelity = guard["priors"][guard["prior"]]
+    found = [
+        f"On {guard['held_out']} held-out items {PRIORS[guard['prior']]} was the most faithful "
+        f"simple score (key part less rest: {fidelity:+.2f}); "
+        + shown.get(guard["chosen"], "the scorer that the losses made of it is better, and shown")
+        + "."
+    ]
     for label, row in guard["classes"].items():
         if row["rest"] >= row["kept"]:
             number = int(label)
             name = graphs.class_names[number] if number < len(graphs.class_names) else label
             found.append(
                 f"Class {name}: what is left keeps as much of the decision as the key part. It may "
-                "be decided by the absence of something, which no part of a graph can show."
+                "be what the GNN answers by default, or rest on an absence, which no part of a "
+                "graph can show."
             )
     return tuple(found)

@@ -110,7 +110,11 @@ class GraphFaithfulness(Explainer):
 
 
 def scored(
-    decision: Any, scores: np.ndarray, parameters: Parameters, generator: np.random.Generator, run: Run
+    decision: Any,
+    scores: np.ndarray,
+    parameters: Parameters,
+    generator: np.random.Generator,
+    run: Run,
 ) -> Scored:
     """The numbers of one ranking by scores [e]."""
     from backend.graphs.classifier import probabilities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from pydantic import Field, JsonValue
@@ -81,7 +81,9 @@ class GraphSuite(Explainer):
                 skipped[str(item)] = str(error)
                 continue
             scoring = Scoring(draws=DRAWS)
-            found = [scored(decision, scores, scoring, generator, run).metrics for scores in rankings]
+            found = [
+                scored(decision, scores, scoring, generator, run).metrics for scores in rankings
+            ]
             rows.append({**_means(found), "seconds": seconds})
             done.append(item)
             predicted.append(decision.predicted)
@@ -120,7 +122,7 @@ def _rankings(
         raise InputError(reason)
     settings = checked(explainer.Parameters, parameters.settings, parameters.explainer)
     started = time.perf_counter()
-    found = explainer.explain(model, graphs, asked, settings, _Quiet(run))
+    found = explainer.explain(model, graphs, asked, settings, cast(Run, _Quiet(run)))
     return [found.arrays["scores"].astype(np.float64)], time.perf_counter() - started
 
 
@@ -138,7 +140,7 @@ class _Quiet:
 
     run: Run
 
-    def progress(self, done: float, total: float, what: str) -> None:  # noqa: ARG002
+    def progress(self, done: float, total: float, what: str) -> None:
         self.run.check_cancelled()
 
     def warn(self, message: str) -> None:

@@ -51,14 +51,11 @@ def featurised(found: Sequence[Any], smiles: Sequence[str]) -> Molecules:
     """RDKit molecules as graphs.
 
     Args:
-        found: molecules that RDKit took. smiles: their names.
+        found: molecules that RDKit took, at least one. smiles: their names.
     """
     pieces = [_one(mol) for mol in found]
     names = ("edges", "x", "edge_attr", "positions")
-    arrays: Arrays = {
-        name: np.concatenate([piece[name] for piece in pieces]) if pieces else np.zeros((0, 2))
-        for name in names
-    }
+    arrays: Arrays = {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
     arrays["node_counts"] = np.array([len(piece["x"]) for piece in pieces], dtype=np.int32)
     arrays["edge_counts"] = np.array([len(piece["edges"]) for piece in pieces], dtype=np.int32)
     symbols = tuple(atom.GetSymbol() for mol in found for atom in mol.GetAtoms())

@@ -10,7 +10,7 @@ from pydantic import Field
 from backend.explainer import Explainer, Run
 from backend.explanation import Explanation
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
-from backend.graphs.fit_ms_explainer import REFERENCE, FitParameters, fit, notes
+from backend.graphs.fit_ms_explainer import REFERENCE, FitParameters, fit, report
 from backend.graphs.hierarchy import connected_order, hierarchy, scales
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class MSExplainer(Explainer):
         decision = Decision(input, target, run.device)
         if run.subject is None:
             fitted, guard = fit(decision.classifier, input, parameters, run)
+            guard = {**guard, "report": list(report(guard, input))}
         else:
             fitted, guard = loaded(run.subject), run.subject.values["guard"]
         part, budgets = decision.part, fitted.budgets
@@ -82,9 +83,10 @@ class MSExplainer(Explainer):
             masks, scores = np.zeros((len(budgets), 0), np.float32), np.zeros(0, np.float32)
         else:
             (item,) = edge_features.items(decision.classifier, [part], [decision.label])
+            offset = None
             if parameters.refine:
-                item = refined(decision.classifier, fitted, item, parameters.refine_steps, run)
-            masks = fitted.masks(item)
+                offset = refined(decision.classifier, fitted, item, parameters.refine_steps, run)
+            masks = fitted.masks(decision.classifier, item, offset)
             scores = masks.mean(axis=0)
         key, values = _parts(decision, scores, budgets, parameters.connected)
         return explained(
@@ -93,7 +95,6 @@ class MSExplainer(Explainer):
             unit="mean mask",
             arrays={"masks": masks, "key": key.astype(np.uint8)},
             values={**values, "guard": guard},
-            notes=notes(guard, input),
         )
 
 
@@ -135,4 +136,5 @@ def loaded(subject: Explanation) -> Fitted:
             if name.startswith("scorer/")
         }
     )
-    return Fitted(scorer, arrays["mean"], arrays["deviation"], budgets, subject.values["use"])
+    prior, use = subject.values["prior"], subject.values["use"]
+    return Fitted(scorer, arrays["mean"], arrays["deviation"], budgets, prior, use)

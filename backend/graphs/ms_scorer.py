@@ -7,11 +7,11 @@ from torch import Tensor
 
 HIDDEN = 64
 BOUND = 5.0
-"""What the scorer adds to the consensus stays within this."""
+"""Scores stay within this."""
 
 
 class Scorer(torch.nn.Module):
-    """Adds a bounded correction to the consensus; scales differ by a gain and a shift (FiLM).
+    """Scores edges, within BOUND; scales differ by a gain and a shift (FiLM).
 
     Args:
         width: of an edge's features. scales: how many.
@@ -24,11 +24,9 @@ class Scorer(torch.nn.Module):
         self.last = torch.nn.Linear(HIDDEN, 1)
         self.gains = torch.nn.Parameter(torch.zeros(scales, HIDDEN))
         self.shifts = torch.nn.Parameter(torch.zeros(scales, HIDDEN))
-        torch.nn.init.zeros_(self.last.weight)
-        torch.nn.init.zeros_(self.last.bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """[scales, edges] corrections of features [edges, width]; all 0 before training."""
+        """[scales, edges] scores of features [edges, width]."""
         h = self.first(features)
         h = torch.relu(h[None] * (1 + self.gains[:, None]) + self.shifts[:, None])
         raw = self.last(torch.relu(self.second(h)))[..., 0]

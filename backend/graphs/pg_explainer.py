@@ -68,7 +68,7 @@ class PGExplainer(Explainer):
                 index=decision.part.node,
             )
         run.count(forward=1)
-        notes = ()
+        notes: tuple[str, ...] = ()
         if decision.label != decision.predicted:
             notes = ("PGExplainer learned to explain predicted classes; another makes no odds.",)
         return explained(decision, merged(decision, found.edge_mask), unit="mask", notes=notes)

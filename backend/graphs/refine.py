@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import torch
 
@@ -18,10 +16,10 @@ from backend.graphs.ms_scorer import thresholds
 PULL = 0.01
 
 
-def refined(classifier: Classifier, fitted: Fitted, item: Item, steps: int, run: Run) -> Item:
-    """The item with offsets added to its prior, after `steps` of Adam without noise."""
+def refined(classifier: Classifier, fitted: Fitted, item: Item, steps: int, run: Run) -> np.ndarray:
+    """[e] float32 offsets to the scores of all scales, after `steps` of Adam without noise."""
     batch = parts([item.part], classifier.device)
-    raw = fitted.raw([item]).detach().to(classifier.device)
+    raw = fitted.raw(classifier, [item]).detach().to(classifier.device)
     offset = torch.zeros(batch.edges, device=classifier.device, requires_grad=True)
     optimiser = torch.optim.Adam([offset], lr=0.05)
     labels = torch.tensor([item.label], device=classifier.device)
@@ -37,6 +35,5 @@ def refined(classifier: Classifier, fitted: Fitted, item: Item, steps: int, run:
         total.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         run.count(forward=2 * len(rows), backward=2 * len(rows))
-        run.progress(step + 1, steps, "Refining")
-    prior = item.prior + offset.detach().cpu().numpy()
-    return dataclasses.replace(item, prior=prior.astype(np.float32))
+        run.progress(step + 1, steps, "refining")
+    return np.asarray(offset.detach().cpu().numpy(), dtype=np.float32)

@@ -39,9 +39,9 @@ def _row(name: str, found: Explanation) -> dict[str, Any]:
         if not len(values):
             undefined[metric.id] = UNKNOWN
             continue
-        low, high = interval(values)
-        if low is not None and high is not None:
-            ends[metric.id] = [low, high]
+        found_ends = interval(values.tolist())
+        if found_ends.low is not None and found_ends.high is not None:
+            ends[metric.id] = [found_ends.low, found_ends.high]
     return row | {
         "interval": ends,
         "by_class": _by_class(found),

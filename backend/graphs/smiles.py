@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from backend.errors import InputError, shown
 from backend.graphs.explanation import GraphSet
+from backend.graphs.molecules import BOND_NAMES, FEATURE_NAMES, featurised, molecule
 from backend.settings import Settings
 
 LONGEST = 2000
 """Characters of one molecule."""
 MOST_ATOMS = 500
-SYMBOLS = ("C", "N", "O", "S", "P", "F", "Cl", "Br", "I")
 _HEADER = re.compile(r"(canonical_?)?smiles\b", re.IGNORECASE)
 
 
@@ -68,41 +66,15 @@ def _checked(name: str, smiles: list[str], places: list[str], settings: Settings
 
 
 def _featurised(name: str, smiles: list[str], titles: list[str]) -> GraphSet:
-    """The set of molecules that can all be read; the one place where atoms become features."""
-    from rdkit import Chem, rdBase
-    from rdkit.Chem import rdDepictor
-
-    kinds = [
-        Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE, Chem.BondType.AROMATIC,
-    ]  # fmt: skip
-    symbols, edges, bonds, positions, nodes, counts = [], [], [], [], [], []
-    with rdBase.BlockLogs():
-        for one in smiles:
-            molecule = Chem.MolFromSmiles(one)
-            rdDepictor.Compute2DCoords(molecule)
-            symbols += [atom.GetSymbol() for atom in molecule.GetAtoms()]
-            between = list(molecule.GetBonds())
-            edges += [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in between]
-            bonds += [[float(b.GetBondType() == kind) for kind in kinds] for b in between]
-            positions.append(molecule.GetConformer().GetPositions()[:, :2])
-            nodes.append(molecule.GetNumAtoms())
-            counts.append(len(between))
-    known = [symbol if symbol in SYMBOLS else "other" for symbol in symbols]
-    names = (*SYMBOLS, "other")
+    """The set of molecules that can all be read."""
+    made = featurised([molecule(one) for one in smiles], titles)
     return GraphSet(
-        arrays={
-            "node_counts": np.array(nodes, dtype=np.int32),
-            "edge_counts": np.array(counts, dtype=np.int32),
-            "edges": np.array(edges, dtype=np.int32).reshape(-1, 2),
-            "edge_attr": np.array(bonds, dtype=np.float32).reshape(-1, 4),
-            "x": np.array([[symbol == n for n in names] for symbol in known], dtype=np.float32),
-            "positions": np.concatenate(positions).astype(np.float32),
-        },
+        arrays=made.arrays,
         title=titles[0] if len(smiles) == 1 else name,
-        graph_names=tuple(titles),
-        node_names=tuple(symbols),
-        feature_names=names,
-        edge_feature_names=("single", "double", "triple", "aromatic"),
+        graph_names=made.smiles,
+        node_names=made.symbols,
+        feature_names=FEATURE_NAMES,
+        edge_feature_names=BOND_NAMES,
         molecules=True,
-        origin={"file": name, "notes": ["Hydrogens are not nodes.", "Atoms are told by symbol."]},
+        origin={"file": name, "notes": ["Hydrogens are not nodes."]},
     )

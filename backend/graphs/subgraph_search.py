@@ -85,7 +85,7 @@ class Search:
             known = self.states.get(child, State())
             mean = known.total / known.visits if known.visits else 0.0
             spread = np.sqrt(max(visits, 1)) / (1 + known.visits)
-            return mean + self.parameters.exploration * self.values[child] * spread
+            return float(mean + self.parameters.exploration * self.values[child] * spread)
 
         return max(children, key=promise)
 

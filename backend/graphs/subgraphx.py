@@ -2,7 +2,8 @@
 
 Yuan et al., "On Explainability of Graph Neural Networks via Subgraph Explorations", ICML 2021:
 Monte Carlo tree search from the whole graph, one node taken away a move, the largest connected
-piece kept; a subgraph's reward is its Shapley value against the nodes around it, by sampled coalitions.
+piece kept; a subgraph's reward is its Shapley value against the nodes around it, by sampled
+coalitions.
 Nodes outside a coalition lose their edges.
 """
 

@@ -117,7 +117,7 @@ def _fit(gnn: Gnn, feed: _Graphs | _Nodes, recipe: Training, run: Run) -> None:
         for batch, rows, wanted in feed.epoch(recipe.batch, generator):
             optimiser.zero_grad()
             loss = torch.nn.functional.cross_entropy(gnn(batch).logits[rows], wanted)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         schedule.step()
         if epoch % CHECK_EVERY and epoch + 1 < recipe.epochs:
@@ -125,10 +125,10 @@ def _fit(gnn: Gnn, feed: _Graphs | _Nodes, recipe: Training, run: Run) -> None:
         gnn.eval()
         said = torch.from_numpy(feed.logits(gnn))
         held = torch.from_numpy(np.flatnonzero(feed.parts == VALIDATION))
-        loss = float(torch.nn.functional.cross_entropy(said[held], feed.labels[held]))
+        surprise = float(torch.nn.functional.cross_entropy(said[held], feed.labels[held]))
         right = float((said[held].argmax(dim=1) == feed.labels[held]).float().mean())
-        if (right, -loss) > best:
-            best, kept = (right, -loss), copy.deepcopy(gnn.state_dict())
+        if (right, -surprise) > best:
+            best, kept = (right, -surprise), copy.deepcopy(gnn.state_dict())
     gnn.load_state_dict(kept)
 
 

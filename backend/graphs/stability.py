@@ -1,0 +1,128 @@
+"""How far an explanation stays when the seed changes, or when a few edges do.
+
+Noise: a share of the edges is taken away and as many new ones are put between random nodes, never
+at the known reason or the target. What is compared are the edges that are in both graphs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from backend.graphs.graph_metrics import jaccard, ranking, size_of, top
+from backend.graphs.part import Part
+
+SHARE = 0.25
+"""Of the edges, the part whose overlap is measured."""
+NOISE = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Stability:
+    """Means over pairs of explanations; None where there is no pair.
+
+    Attributes:
+        overlap: Jaccard index of the parts with the highest scores.
+        correlation: Spearman's, of all scores.
+    """
+
+    overlap: float | None
+    correlation: float | None
+    explanations: int
+
+
+def stability(found: Sequence[GraphExplanation]) -> Stability:
+    """How alike explanations of one item are, pair by pair over the edges both graphs have."""
+    overlaps, correlations = [], []
+    for i, one in enumerate(found):
+        for other in found[i + 1 :]:
+            a, b = shared(one, other)
+            if not len(a):
+                continue
+            size = np.array([size_of(SHARE, len(a))])
+            overlaps.append(jaccard(top(ranking(a), size)[0], top(ranking(b), size)[0]))
+            if len(a) > 1 and np.ptp(a) > 0 and np.ptp(b) > 0:
+                correlations.append(float(spearmanr(a, b).statistic))
+    return Stability(
+        overlap=float(np.mean(overlaps)) if overlaps else None,
+        correlation=float(np.mean(correlations)) if correlations else None,
+        explanations=len(found),
+    )
+
+
+def shared(one: GraphExplanation, other: GraphExplanation) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the edges both explanations have, by the numbers of their ends in the graph."""
+    if np.array_equal(_ends(one), _ends(other)):
+        return one.arrays["scores"], other.arrays["scores"]
+    places = {tuple(ends): i for i, ends in enumerate(_ends(other).tolist())}
+    pairs = [
+        (i, places[tuple(ends)])
+        for i, ends in enumerate(_ends(one).tolist())
+        if tuple(ends) in places
+    ]
+    left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return one.arrays["scores"][left], other.arrays["scores"][right]
+
+
+def noisy(graphs: GraphSet, target: GraphTarget, seed: int, share: float = NOISE) -> GraphSet:
+    """A set of the target's graph alone, with a share of its edges replaced.
+
+    Edges of the known reason stay, and so do all nodes. In a node task only edges of the explained
+    part are replaced.
+    """
+    part = Part.of(graphs, target)
+    graph = part.graph
+    generator = np.random.default_rng([seed, part.item])
+    edges = graph.edges.astype(np.int64)
+    free = part.edge_ids if part.truth is None else part.edge_ids[~part.truth]
+    count = min(len(free), max(1, round(share * len(part)))) if len(part) else 0
+    gone = generator.choice(free, count, replace=False) if count else free[:0]
+    known = {tuple(edge) for edge in edges.tolist()}
+    nodes = part.node_ids
+    added: list[tuple[int, int]] = []
+    for _ in range(100 * count):
+        if len(added) == count or len(nodes) < 2:
+            break
+        u, v = (int(i) for i in generator.choice(nodes, 2, replace=False))
+        if (u, v) not in known and (graphs.directed or (v, u) not in known):
+            known.add((u, v))
+            added.append((u, v))
+    kept = np.setdiff1d(np.arange(len(edges)), gone)
+    new = np.array(added, dtype=np.int64).reshape(-1, 2)
+    return _alone(graphs, part, kept, new)
+
+
+def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> GraphSet:
+    arrays = {name: a for name, a in graphs.arrays.items() if name.startswith("gnn/")}
+    own = part.graph.arrays
+    arrays |= {name: own[name] for name in ("x", "node_motifs", "positions") if name in own}
+    edges = np.concatenate([own["edges"][kept], new]).astype(np.int32)
+    arrays["edges"] = edges
+    if "edge_motifs" in own:
+        arrays["edge_motifs"] = np.concatenate(
+            [own["edge_motifs"][kept], np.zeros(len(new), dtype=np.int32)]
+        )
+    if "edge_attr" in own:
+        width = own["edge_attr"].shape[1]
+        fresh = np.zeros((len(new), width), dtype=np.float32)
+        fresh[:, :1] = 1.0
+        arrays["edge_attr"] = np.concatenate([own["edge_attr"][kept], fresh])
+    arrays["node_counts"] = np.array([len(own["x"])], dtype=np.int32)
+    arrays["edge_counts"] = np.array([len(edges)], dtype=np.int32)
+    number = part.graph.number
+    return dataclasses.replace(
+        graphs,
+        arrays=arrays,
+        node_names=part.graph.node_names,
+        graph_names=graphs.graph_names[number : number + 1],
+        origin={"noise": len(new), "graph": number},
+    )
+
+
+def _ends(found: GraphExplanation) -> np.ndarray:
+    """[e, 2] numbers of the ends within the graph."""
+    return found.arrays["node_ids"][found.arrays["edges"]]
