@@ -20,6 +20,8 @@ from backend.explanation import Explanation, Frozen
 from backend.graphs import graph_metrics as metrics
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
 
+OPERATOR = "edges"
+"""What is taken away; part of the curves' names."""
 NO_REASON = "the reason is not known for this graph or node"
 NO_EDGES = "the graph has no edges"
 
@@ -49,9 +51,9 @@ class Scored:
 class GraphFaithfulness(Explainer):
     """Numbers of an explanation, or of random rankings where there is none.
 
-    Arrays: fractions [l]; curve/keep, curve/remove [l]: probability of the class with only, and
-    without, that share of the highest scores; of random rankings means, with spread/keep and
-    spread/remove [2, l] (5th and 95th percentile).
+    Arrays: fractions [l]; curve/edges/keep, curve/edges/remove [l]: probability of the class with
+    only, and without, that share of the highest scores; of random rankings means, with
+    spread/edges/keep and spread/edges/remove [2, l] (5th and 95th percentile).
 
     Values: kind "score", metrics (by id), spread (of random rankings, [low, high]), undefined (a
     reason by id), seconds and passes of what was scored, key_edges by share.
@@ -186,9 +188,9 @@ def told(found: list[Scored], decision: Any) -> tuple[Arrays, dict[str, Any]]:
     arrays: Arrays = {"fractions": at}
     for name in ("keep", "remove"):
         curves = np.stack([getattr(one, name) for one in found])
-        arrays[f"curve/{name}"] = curves.mean(axis=0)
+        arrays[f"curve/{OPERATOR}/{name}"] = curves.mean(axis=0)
         if len(found) > 1:
-            arrays[f"spread/{name}"] = np.percentile(curves, metrics.SPREAD, axis=0)
+            arrays[f"spread/{OPERATOR}/{name}"] = np.percentile(curves, metrics.SPREAD, axis=0)
     means: dict[str, float | None] = {}
     spread: dict[str, list[float]] = {}
     undefined: dict[str, str] = {}

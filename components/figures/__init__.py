@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from backend.concepts.explanation import ConceptExplanation
 from backend.explanation import Explanation
+from backend.graphs.explanation import GraphExplanation
 from backend.tokens.explanation import TokenExplanation
 
 
@@ -19,6 +20,8 @@ def figure(explanation: Explanation, theme: str = "light", title: str = "") -> g
         return _tokens(explanation, theme, title)
     if isinstance(explanation, ConceptExplanation):
         return _concepts(explanation, theme, title)
+    if isinstance(explanation, GraphExplanation):
+        return _graphs(explanation, theme, title)
     raise TypeError(f"there is no figure of a {type(explanation).__name__}")
 
 
@@ -41,3 +44,12 @@ def _concepts(explanation: ConceptExplanation, theme: str, title: str) -> go.Fig
     if kind == "experts":
         return experts.plots(explanation, theme)[0].figure
     raise TypeError(f"there is no figure of a ConceptExplanation of kind {kind!r}")
+
+
+def _graphs(explanation: GraphExplanation, theme: str, title: str) -> go.Figure:
+    from components.figures import graph
+
+    kind = explanation.values.get("kind")
+    if kind == "edges":
+        return graph.figure(explanation, theme, title)
+    raise TypeError(f"there is no figure of a GraphExplanation of kind {kind!r}")
