@@ -159,12 +159,15 @@ def report(guard: dict[str, Any], graphs: GraphSet) -> tuple[str, ...]:
         "distilled": "the scorer that learned it is shown, as the losses added nothing to it",
     }
     fidelity = guard["priors"][guard["prior"]]
-    found = [
+    why = (
         f"On {guard['held_out']} held-out items {PRIORS[guard['prior']]} was the most faithful "
-        f"simple score (key part less rest: {fidelity:+.2f}); "
-        + shown.get(guard["chosen"], "the scorer that the losses made of it is better, and shown")
-        + "."
-    ]
+        f"simple score (key part less rest: {fidelity:+.2f})"
+        if guard["telling"]
+        else "Deleting edges tells little of this GNN, whichever edges they are, so the scorer "
+        f"starts from {PRIORS[guard['prior']]}"
+    )
+    what = shown.get(guard["chosen"], "the scorer that the losses made of it is better, and shown")
+    found = [f"{why}; {what}."]
     for label, row in guard["classes"].items():
         if row["rest"] >= row["kept"]:
             number = int(label)

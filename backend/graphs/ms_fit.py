@@ -3,6 +3,9 @@
 1. Of the three simple scores (`backend.graphs.priors`) the one is taken whose key parts are the
    most faithful on held-out training graphs: edges outside the key part, then those inside it, are
    deleted for good, and fidelity is the mean over scales and graphs of p(key part) - p(rest).
+   Where none reaches TELLING, deletion tells nothing of this GNN: then it is the score that needs
+   no deleted edge, the evidence in the states (of a node task the gradient, as there only the
+   target's state is read out).
 2. The scorer learns to give that score from what it reads of an edge: the same for all graphs, so
    that what is chance in one graph is averaged out.
 3. From there each start goes on with the losses of `backend.graphs.ms_losses`, with a pull back.
@@ -38,8 +41,10 @@ HELD = 100
 """Held-out items at most, and no more than a fifth."""
 STEPS = 300
 """Of learning the simple score, all edges at once."""
-PULL = 0.1
-"""Weight of the squared distance from the simple score."""
+PULL = 1.0
+"""Weight of the squared distance from the simple score: as much as the loss of the key part."""
+TELLING = 0.15
+"""Fidelity below which deletion is no guide."""
 MARGIN = 0.01
 """Of fidelity: what a candidate must be ahead of the simpler one before it."""
 PRIOR, SCORER = "prior", "scorer"
@@ -112,7 +117,7 @@ def fit(
     training = [found[i] for i in order[len(held) :]] or held
     budgets = tuple(parameters.budgets)
     simple = _simplest(classifier, training, held, budgets)
-    best = max(simple.values(), key=lambda pair: pair[1].mean)
+    best = simple[_first(simple, node_task=held[0].part.node is not None)]
     learned = _distilled(best[0], training, int(generator.integers(2**31)), run)
     candidates = [best[0], learned]
     for restart in range(parameters.restarts):
@@ -130,6 +135,7 @@ def fit(
         "chosen": ("prior", "distilled")[chosen] if chosen < 2 else f"start {chosen - 1}",
         "classes": measured[chosen].by_class([item.label for item in held]),
         "held_out": len(held),
+        "telling": max(pair[1].mean for pair in simple.values()) >= TELLING,
     }
 
 
@@ -184,6 +190,14 @@ def keys(
     for row, budget in zip(found, budgets, strict=True):
         row[order[: min(len(scores), max(1, round(budget * len(scores))))]] = True
     return found
+
+
+def _first(simple: dict[str, tuple[Fitted, Fidelity]], *, node_task: bool) -> str:
+    """Name of the simple score to start from."""
+    name = max(simple, key=lambda one: simple[one][1].mean)
+    if simple[name][1].mean >= TELLING:
+        return name
+    return "gradient" if node_task else "evidence"
 
 
 def _simplest(
