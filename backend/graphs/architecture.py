@@ -36,3 +36,8 @@ class Architecture(Frozen):
     """Attention heads of a GAT, averaged."""
     pooling: Pooling = "mean"
     batch_norm: bool = True
+
+    @property
+    def own_loops(self) -> bool:
+        """Whether each node gets one self-loop, in place of those that the graph has."""
+        return self.kind in ("gcn", "gat")

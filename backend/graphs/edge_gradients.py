@@ -1,7 +1,7 @@
 """Gradients of a class's logit with respect to a mask over the edges of a part.
 
 The mask has one entry an edge. Both directions of an undirected edge share it, so its gradient is
-the sum over the two.
+the sum over the two. That of a self-loop is 0 where the GNN is a GCN or a GAT: see `Gnn.forward`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
 from backend.graphs.explanation import TRAIN, GraphExplanation, GraphSet, GraphTarget
 from backend.graphs.part import Part
+from backend.threads import one_thread
 
 if TYPE_CHECKING:
     from backend.bundle import Arrays
@@ -106,7 +107,14 @@ class FitMSExplainer(Explainer):
 def fit(
     classifier: Classifier, graphs: GraphSet, parameters: FitParameters, run: Run
 ) -> tuple[Fitted, dict[str, Any]]:
-    """Cut the training parts, read their features, and fit."""
+    """Cut the training parts, read their features, and fit, in one thread: all is small."""
+    with one_thread():
+        return _fit(classifier, graphs, parameters, run)
+
+
+def _fit(
+    classifier: Classifier, graphs: GraphSet, parameters: FitParameters, run: Run
+) -> tuple[Fitted, dict[str, Any]]:
     from backend.graphs import edge_features, ms_fit
     from backend.graphs.classifier import probabilities
 

@@ -24,6 +24,9 @@ REFERENCE = Reference(
     link="https://arxiv.org/abs/2011.04573",
 )
 
+HIDDEN = 64
+"""Units of torch_geometric's scorer."""
+
 
 class Parameters(Frozen):
     """torch_geometric's settings, at its defaults but for fewer graphs."""
@@ -67,17 +70,19 @@ class FitPGExplainer(Explainer):
 
 def fitted(graphs: GraphSet, parameters: Any, run: Run) -> GraphExplanation:
     """What the step keeps; the explainer calls it where it was given no fit."""
-    import torch
-
     from backend.graphs.explained import Decision
+    from backend.graphs.pyg import Columns, seeded
 
     chosen = items.to_learn_from(graphs, parameters.graphs, run.numpy_generator())
-    decisions = [Decision(graphs, items.target(graphs, int(i)), run.device) for i in chosen]
-    decisions = [one for one in decisions if len(one.part)]
+    decisions = []
+    for done, item in enumerate(chosen.tolist()):
+        run.progress(done, len(chosen), "reading the training graphs")
+        decision = Decision(graphs, items.target(graphs, item), run.device)
+        if len(Columns(decision)):
+            decisions.append(decision)
     if not decisions:
         raise InputError("No graph here has an edge to learn from.", todo="Bring one that has.")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(run.seed)
+    with seeded(run.seed, run.device):
         algorithm = trained(decisions, parameters, run)
     arrays = {
         f"mlp/{name}": w.detach().cpu().numpy() for name, w in algorithm.mlp.state_dict().items()
@@ -89,16 +94,16 @@ def trained(decisions: list[Any], parameters: Any, run: Run) -> Any:
     """torch_geometric's PGExplainer, trained on these decisions, one after the other."""
     from torch_geometric.explain import PGExplainer as Algorithm
 
-    from backend.graphs import batch as batches
-    from backend.graphs.pyg import Bare, goal
+    from backend.graphs.pyg import Bare, Columns, goal
 
     algorithm = wrapped(decisions[0], Algorithm(parameters.epochs, lr=parameters.learning_rate))
     algorithm.mlp.to(run.device)
     bare = Bare(decisions[0].classifier.gnn)
-    inputs = [batches.parts([one.part], run.device) for one in decisions]
+    inputs = [Columns(one) for one in decisions]
     steps = parameters.epochs * len(decisions)
     for epoch in range(parameters.epochs):
         for i, (one, given) in enumerate(zip(decisions, inputs, strict=True)):
+            run.check_cancelled()
             if i % 20 == 0:
                 run.progress(epoch * len(decisions) + i, steps, "learning to score edges")
             algorithm.train(
@@ -128,23 +133,40 @@ def wrapped(decision: Any, algorithm: Any) -> Any:
     ).algorithm
 
 
-def loaded(decision: Any, fit: GraphExplanation, parameters: Any) -> Any:
+def loaded(decision: Any, fit: Any, parameters: Any) -> Any:
     """The algorithm with the weights of a fit, ready to be asked.
 
     Raises:
-        InputError: the fit is of another GNN.
+        InputError: it is no fit of PGExplainer's, or of a GNN of another shape.
     """
     import torch
     from torch_geometric.explain import PGExplainer as Algorithm
 
     algorithm = wrapped(decision, Algorithm(parameters.epochs, lr=parameters.learning_rate))
-    weights = {
-        name.removeprefix("mlp/"): torch.from_numpy(np.array(array))
-        for name, array in fit.arrays.items()
-    }
-    ends = 3 if decision.part.node is not None else 2
-    if weights["0.weight"].shape[1] != ends * decision.classifier.gnn.architecture.hidden:
-        raise InputError("PGExplainer was fitted to another GNN.", todo="Fit it to this one.")
-    algorithm.mlp.load_state_dict(weights)
+    algorithm.mlp.load_state_dict(
+        {name: torch.from_numpy(array) for name, array in _weights(decision, fit).items()}
+    )
     algorithm._curr_epoch = parameters.epochs - 1
     return algorithm
+
+
+def _weights(decision: Any, fit: Any) -> dict[str, np.ndarray]:
+    """The scorer's weights, checked: a linear layer, a ReLU, a linear layer to one number."""
+    todo = "Fit PGExplainer to this GNN, and give that fit."
+    arrays = fit.arrays if isinstance(fit, GraphExplanation) else {}
+    ends = 2 if decision.part.node is None else 3
+    width = ends * decision.classifier.gnn.architecture.hidden
+    shapes = {
+        "mlp/0.weight": (HIDDEN, width),
+        "mlp/0.bias": (HIDDEN,),
+        "mlp/2.weight": (1, HIDDEN),
+        "mlp/2.bias": (1,),
+    }
+    if set(arrays) != set(shapes) or fit.values.get("kind") != "fit":
+        raise InputError("What was given is no fit of PGExplainer's.", todo=todo)
+    if {name: array.shape for name, array in arrays.items()} != shapes:
+        raise InputError("PGExplainer was fitted to another GNN.", todo=todo)
+    found = {name.removeprefix("mlp/"): np.array(a, dtype=np.float32) for name, a in arrays.items()}
+    if not all(np.isfinite(a).all() for a in found.values()):
+        raise InputError("The fit of PGExplainer holds weights that are no numbers.", todo=todo)
+    return found

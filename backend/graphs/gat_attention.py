@@ -2,7 +2,8 @@
 
 Veličković et al., "Graph Attention Networks", ICLR 2018: layer l gives the message from j to i the
 share α_ij of all that i receives. The score is the mean of α over layers, heads and, of an
-undirected edge, its two directions.
+undirected edge, its two directions. A GAT gives each node one self-loop, in place of those the
+graph has: each of these gets that loop's attention.
 """
 
 from __future__ import annotations

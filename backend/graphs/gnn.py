@@ -71,6 +71,11 @@ class Gnn(torch.nn.Module):
                 graph; the self-loops that a GCN and a GAT add stay as they are.
         """
         slots = None if weights is None else weights[batch.slots]
+        if slots is not None and self.architecture.own_loops:
+            # torch_geometric takes such a mask as it is only where it has an entry a message:
+            # left to itself it would take one of a graph with a loop at each node for that too.
+            plain = batch.edge_index[0] != batch.edge_index[1]
+            slots = torch.cat([slots[plain], slots.new_ones(len(batch.x))])
         with masked(self, slots, batch.edge_index):
             return self._pass(batch)
 
@@ -92,7 +97,11 @@ class Gnn(torch.nn.Module):
 
 @contextlib.contextmanager
 def masked(gnn: torch.nn.Module, slots: Tensor | None, edge_index: Tensor) -> Iterator[None]:
-    """Multiply every convolution's messages with slots [S], one for each column of `edge_index`."""
+    """Multiply every convolution's messages with slots, one for each message.
+
+    Messages are the columns of `edge_index`; of a GCN and a GAT those that are no self-loops, and
+    after them a loop of each node.
+    """
     if slots is None:
         yield
         return

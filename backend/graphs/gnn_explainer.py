@@ -2,11 +2,13 @@
 
 Ying et al., "GNNExplainer: Generating Explanations for Graph Neural Networks", NeurIPS 2019. The
 mask keeps the class while its size and its entropy are punished. torch_geometric learns a weight
-for each direction; an undirected edge's score is the mean of its two.
+for each direction; an undirected edge's score is the mean of its two. A GCN and a GAT use a loop of
+their own for a graph's self-loop, which torch_geometric leaves unmasked: its score is 0 there.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from pydantic import Field
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+
+EVERY = 10
+"""Steps from one report of progress to the next."""
 
 
 class Parameters(Frozen):
@@ -62,36 +67,38 @@ class GnnExplainer(Explainer):
         from backend.graphs.explained import Decision, explained
 
         decision = Decision(input, target, run.device)
-        if not len(decision.part):
-            return explained(decision, np.zeros(0), unit="mask")
-        run.progress(0, 1, "learning the mask")
-        scores = learned(decision, parameters, run.seed)
-        run.count(forward=parameters.epochs, backward=parameters.epochs)
-        return explained(decision, scores, unit="mask")
+        return explained(decision, learned(decision, parameters, run), unit="mask")
 
 
-def learned(decision: Any, parameters: Parameters, seed: int) -> np.ndarray:
+def learned(decision: Any, parameters: Parameters, run: Run) -> np.ndarray:
     """[e] float64 mask of torch_geometric's algorithm."""
-    import torch
     from torch_geometric.explain import Explainer as Explained
     from torch_geometric.explain import GNNExplainer as Algorithm
 
-    from backend.graphs import batch as batches
-    from backend.graphs.pyg import Bare, config, goal, merged
+    from backend.graphs.pyg import Bare, Columns, config, goal, seeded
 
-    one = batches.parts([decision.part], decision.classifier.device)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    columns = Columns(decision)
+    if not len(columns):
+        return np.zeros(len(decision.part))
+    steps = itertools.count()
+
+    def before() -> None:
+        run.check_cancelled()
+        if (step := next(steps)) % EVERY == 0:
+            run.progress(step, parameters.epochs, "learning the mask")
+
+    with seeded(run.seed, run.device):
         found = Explained(
-            model=Bare(decision.classifier.gnn),
+            model=Bare(decision.classifier.gnn, before),
             algorithm=Algorithm(epochs=parameters.epochs, lr=parameters.learning_rate),
             explanation_type="phenomenon",
             edge_mask_type="object",
             model_config=config(decision),
         )(
-            one.x,
-            one.edge_index,
+            columns.x,
+            columns.edge_index,
             target=goal(decision, decision.label),
             index=decision.part.node,
         )
-    return merged(decision, found.edge_mask)
+    run.count(forward=parameters.epochs, backward=parameters.epochs)
+    return columns.merged(found.edge_mask)

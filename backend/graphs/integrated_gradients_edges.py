@@ -6,7 +6,8 @@ input, as torch_geometric's `CaptumExplainer` has it:
     score_e = ∫ ∂z/∂m_e (α m) dα from 0 to 1, all m_e = 1,
 
 by Gauss-Legendre quadrature, captum's default. The scores add up to the difference of the logit
-between the whole graph and the one without messages.
+between the whole graph and the one without messages. A GCN and a GAT use a loop of their own for a
+graph's self-loop, and no mask reaches it: its score is 0 there, and its message stays all the way.
 """
 
 from __future__ import annotations

@@ -24,9 +24,7 @@ def target(graphs: GraphSet, item: int, label: int | None = None) -> GraphTarget
 
 def to_learn_from(graphs: GraphSet, most: int, generator: np.random.Generator) -> np.ndarray:
     """Training items in random order, all items where no training is known; `most` at most."""
-    every = np.arange(count(graphs))
-    if "split" in graphs.arrays:
-        every = every[graphs.arrays["split"] == TRAIN]
+    every = _of_split(graphs, TRAIN)
     return generator.permutation(every)[:most]
 
 
@@ -36,13 +34,18 @@ def to_score(graphs: GraphSet, most: int) -> np.ndarray:
     Test items where they are known, and of those first the ones with a known reason, as nothing
     else can be scored against it.
     """
-    every = np.arange(count(graphs))
-    if "split" in graphs.arrays:
-        every = every[graphs.arrays["split"] == TEST]
+    every = _of_split(graphs, TEST)
     reason = with_reason(graphs)
     if reason is not None and reason[every].any():
         every = np.sort(np.concatenate([every[reason[every]], every[~reason[every]]])[:most])
     return every[:most]
+
+
+def _of_split(graphs: GraphSet, split: int) -> np.ndarray:
+    """Items of a split, ascending; all items where the set knows of none."""
+    if "split" in graphs.arrays and (graphs.arrays["split"] == split).any():
+        return np.flatnonzero(graphs.arrays["split"] == split)
+    return np.arange(count(graphs))
 
 
 def with_reason(graphs: GraphSet) -> np.ndarray | None:

@@ -1,7 +1,8 @@
 """PGExplainer, torch_geometric's own: one network scores the edges of all graphs.
 
 Luo et al., "Parameterized Explainer for Graph Neural Network", NeurIPS 2020. torch_geometric scores
-each direction; an undirected edge's score is the mean of its two.
+each direction; an undirected edge's score is the mean of its two. A GCN and a GAT use a loop of
+their own for a graph's self-loop, which torch_geometric leaves unmasked: its score is 0 there.
 """
 
 from __future__ import annotations
@@ -42,28 +43,27 @@ class PGExplainer(Explainer):
         """The mask.
 
         Raises:
-            InputError: there is no such graph, node or class, or no GNN.
+            InputError: there is no such graph, node or class, or no GNN; the subject is no fit of
+                PGExplainer's to a GNN of this shape.
         """
         import torch
 
-        from backend.graphs import batch as batches
         from backend.graphs.explained import Decision, explained
         from backend.graphs.fit_pg_explainer import fitted, loaded
-        from backend.graphs.pyg import Bare, goal, merged
+        from backend.graphs.pyg import Bare, Columns, goal
 
         decision = Decision(input, target, run.device)
-        if not len(decision.part):
-            return explained(decision, np.zeros(0), unit="mask")
-        fit = run.subject if isinstance(run.subject, GraphExplanation) else None
-        fit = fit or fitted(input, parameters, run)
+        columns = Columns(decision)
+        if not len(columns):
+            return explained(decision, np.zeros(len(decision.part)), unit="mask")
+        fit = fitted(input, parameters, run) if run.subject is None else run.subject
         algorithm = loaded(decision, fit, parameters)
         algorithm.mlp.to(run.device)
-        one = batches.parts([decision.part], run.device)
         with torch.no_grad():
             found = algorithm(
                 Bare(decision.classifier.gnn),
-                one.x,
-                one.edge_index,
+                columns.x,
+                columns.edge_index,
                 target=goal(decision, decision.label),
                 index=decision.part.node,
             )
@@ -71,4 +71,4 @@ class PGExplainer(Explainer):
         notes: tuple[str, ...] = ()
         if decision.label != decision.predicted:
             notes = ("PGExplainer learned to explain predicted classes; another makes no odds.",)
-        return explained(decision, merged(decision, found.edge_mask), unit="mask", notes=notes)
+        return explained(decision, columns.merged(found.edge_mask), unit="mask", notes=notes)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -15,15 +19,22 @@ from backend.graphs.gnn import Gnn
 class Bare(torch.nn.Module):
     """A GNN as a function of node features and `edge_index` of one part.
 
-    Graphs are classified whatever their number of nodes; of nodes, all are.
+    Graphs are classified whatever their number of nodes; of nodes, all are. The GNN is a copy:
+    torch_geometric's algorithms leave masks behind in the model they explain.
+
+    Args:
+        before: called before each pass; what it raises ends the algorithm.
     """
 
-    def __init__(self, gnn: Gnn) -> None:
+    def __init__(self, gnn: Gnn, before: Callable[[], None] | None = None) -> None:
         super().__init__()
-        self.gnn = gnn
+        self.gnn = copy.deepcopy(gnn)
+        self.before = before
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """[1, classes] of a graph, [nodes, classes] of nodes."""
+        if self.before is not None:
+            self.before()
         count = len(x)
         batch = batches.Batch(
             x=x,
@@ -35,6 +46,38 @@ class Bare(torch.nn.Module):
         )
         logits: Tensor = self.gnn(batch).logits
         return logits
+
+
+class Columns:
+    """A part as torch_geometric takes it.
+
+    A GCN and a GAT put one loop of their own at each node in the place of the graph's loops, and no
+    mask reaches it. So a graph's own loops are left out for them: nothing changes but that a mask
+    has no entry without effect, and that torch_geometric cannot take a mask for one that reaches
+    the loops, as it does where a graph has as many of them as nodes.
+
+    Attributes:
+        x: [n, F]. edge_index: [2, S].
+        slots: [S], the edge each column belongs to.
+    """
+
+    def __init__(self, decision: Decision) -> None:
+        one = batches.parts([decision.part], decision.classifier.device)
+        self.x, self.edge_index, self.slots = one.x, one.edge_index, one.slots
+        self.edges = one.edges
+        if decision.classifier.gnn.architecture.own_loops:
+            plain = self.edge_index[0] != self.edge_index[1]
+            self.edge_index, self.slots = self.edge_index[:, plain], self.slots[plain]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def merged(self, columns: Tensor) -> np.ndarray:
+        """[e] float64: the mean of what an edge's columns got, 0 for an edge without one."""
+        slots = self.slots.cpu().numpy()
+        values = columns.detach().double().cpu().numpy()
+        total = np.bincount(slots, weights=values, minlength=self.edges)
+        return np.asarray(total / np.maximum(np.bincount(slots, minlength=self.edges), 1))
 
 
 def config(decision: Decision) -> ModelConfig:
@@ -52,10 +95,9 @@ def goal(decision: Decision, label: int) -> Tensor:
     return torch.full((rows,), label, dtype=torch.long, device=decision.classifier.device)
 
 
-def merged(decision: Decision, columns: Tensor) -> np.ndarray:
-    """[e] float64: the mean of what an edge's one or two columns got."""
-    one = batches.parts([decision.part])
-    slots = one.slots.numpy()
-    values = columns.detach().double().cpu().numpy()
-    total = np.bincount(slots, weights=values, minlength=one.edges)
-    return np.asarray(total / np.maximum(np.bincount(slots, minlength=one.edges), 1))
+@contextlib.contextmanager
+def seeded(seed: int, device: str) -> Iterator[None]:
+    """torch's global generators start from the seed; afterwards they are as they were."""
+    with torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
+        torch.manual_seed(seed)
+        yield

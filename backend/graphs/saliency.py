@@ -1,7 +1,9 @@
 """Saliency of edges: the slope of the class's logit along a mask over the edges.
 
 Simonyan et al., "Deep Inside Convolutional Networks", 2014, with an edge mask for the input: every
-message is multiplied with its edge's entry, which is 1, and the logit is differentiated by it.
+message is multiplied with its edge's entry, which is 1, and the logit is differentiated by it. A
+GCN and a GAT use a loop of their own for a graph's self-loop, and no mask reaches it: its score is
+0 there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""Monte Carlo tree search over connected subgraphs, each valued by a sampled Shapley value."""
+"""Monte Carlo tree search over connected subgraphs, each valued by a sampled Shapley value.
+
+Directions of edges do not matter to the search: what hangs together in either direction is
+connected, and within reach. They do to the GNN that values a subgraph.
+
+Moves take away the nodes with fewest neighbours. Which of equal ones goes first, which of equally
+large pieces is kept and which coalitions are drawn depends on the numbers of the nodes: the same
+graph numbered otherwise is searched as with another seed.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +16,18 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from backend.errors import InputError
 from backend.explainer import Run
-from backend.graphs.classifier import probabilities
+from backend.graphs.classifier import AT_ONCE, probabilities
 from backend.graphs.explained import Decision
 
 Nodes = frozenset[int]
+
+MOVES = 25
+"""A move takes away one node in this many, and at least one. So a walk through a graph of n nodes
+takes at most n moves, and of a large one about 25 ln(n / size)."""
+MOST = 3000
+"""Nodes of the largest part that is searched."""
 
 
 @dataclasses.dataclass
@@ -29,21 +44,25 @@ class Search:
 
     Args:
         parameters: of `backend.graphs.subgraphx`.
+
+    Raises:
+        InputError: the part has more than `MOST` nodes.
     """
 
     def __init__(self, decision: Decision, parameters: Any, run: Run) -> None:
         self.decision, self.parameters, self.progress = decision, parameters, run
         self.generator = run.numpy_generator()
+        count = len(decision.part.node_ids)
+        if count > MOST:
+            raise InputError(
+                f"SubgraphX searches parts of at most {MOST:,} nodes; this has {count:,}.",
+                todo="Choose a smaller graph, or another method.",
+            )
         self.graph = nx.Graph()
-        self.graph.add_nodes_from(range(len(decision.part.node_ids)))
+        self.graph.add_nodes_from(range(count))
         self.graph.add_edges_from(map(tuple, decision.part.edges.tolist()))
         self.values: dict[Nodes, float] = {}
         self.states: dict[Nodes, State] = {}
-        depth = decision.classifier.gnn.architecture.layers
-        self.reach = {
-            v: set(nx.single_source_shortest_path_length(self.graph, v, cutoff=depth))
-            for v in self.graph
-        }
 
     def run(self) -> dict[Nodes, float]:
         """The value of every subgraph that was visited."""
@@ -69,10 +88,14 @@ class Search:
             state.total += worth
 
     def _expanded(self, nodes: Nodes) -> list[Nodes]:
+        """What moves lead to: the first takes the nodes with fewest neighbours, and so on."""
         inner = self.graph.subgraph(nodes)
         removable = [v for v in inner if v != self.decision.part.node]
-        order = sorted(removable, key=lambda v: (inner.degree[v], v))[: self.parameters.children]
-        found = dict.fromkeys(self._piece(nodes - {v}) for v in order)
+        step = max(1, min(len(nodes) // MOVES, len(nodes) - self.parameters.size))
+        order = sorted(removable, key=lambda v: (inner.degree[v], v))
+        order = order[: step * self.parameters.children]
+        taken = [order[i : i + step] for i in range(0, len(order), step)]
+        found = dict.fromkeys(self._piece(nodes - set(some)) for some in taken)
         children = [child for child in found if child]
         self._valued(children)
         return children
@@ -85,7 +108,7 @@ class Search:
             known = self.states.get(child, State())
             mean = known.total / known.visits if known.visits else 0.0
             spread = np.sqrt(max(visits, 1)) / (1 + known.visits)
-            return float(mean + self.parameters.exploration * self.values[child] * spread)
+            return mean + float(self.parameters.exploration * self.values[child] * spread)
 
         return max(children, key=promise)
 
@@ -100,19 +123,35 @@ class Search:
     def _valued(self, asked: list[Nodes]) -> dict[Nodes, float]:
         """Shapley values of subgraphs, each as one player against the nodes within its reach."""
         new = [nodes for nodes in asked if nodes not in self.values]
-        if new:
-            samples = self.parameters.samples
-            keep = np.concatenate([self._coalitions(nodes, samples) for nodes in new])
-            logits = self.decision.classifier.cut(self.decision.part, keep)
-            said = probabilities(logits)[:, self.decision.label].reshape(len(new), 2, samples)
-            gains = (said[:, 0] - said[:, 1]).mean(axis=1)
-            self.values.update(zip(new, map(float, gains), strict=True))
+        samples, part = self.parameters.samples, self.decision.part
+        size = max(1, AT_ONCE // (2 * samples * (2 * len(part) + len(self.graph))))
+        for start in range(0, len(new), size):
+            self.progress.check_cancelled()
+            some = new[start : start + size]
+            keep = np.concatenate([self._coalitions(nodes, samples) for nodes in some])
+            said = probabilities(self.decision.classifier.cut(part, keep))[:, self.decision.label]
+            with_, without = said.reshape(len(some), 2, samples).swapaxes(0, 1)
+            gains = (with_ - without).mean(axis=1)
+            self.values.update(zip(some, map(float, gains), strict=True))
             self.progress.count(forward=len(keep))
         return {nodes: self.values[nodes] for nodes in asked}
 
+    def _around(self, nodes: Nodes) -> np.ndarray:
+        """Nodes from which messages reach these, but for themselves; ascending."""
+        u, v = self.decision.part.edges.T
+        own = np.zeros(len(self.graph), dtype=bool)
+        own[list(nodes)] = True
+        near = own.copy()
+        for _ in range(self.decision.classifier.gnn.architecture.layers):
+            grown = near.copy()
+            grown[v[near[u]]] = True
+            grown[u[near[v]]] = True
+            near = grown
+        return np.flatnonzero(near & ~own)
+
     def _coalitions(self, nodes: Nodes, samples: int) -> np.ndarray:
         """[2 * samples, e] edges that stay: first with the subgraph, then without it."""
-        around = sorted(set().union(*(self.reach[v] for v in nodes)) - nodes)
+        around = self._around(nodes)
         present = np.zeros((samples, len(self.graph)), dtype=bool)
         # A player's coalition is what came before it in a random order: any size is as likely.
         share = self.generator.random((samples, 1))

@@ -1,10 +1,14 @@
 """SubgraphX: a search through connected subgraphs for the one that matters most.
 
 Yuan et al., "On Explainability of Graph Neural Networks via Subgraph Explorations", ICML 2021:
-Monte Carlo tree search from the whole graph, one node taken away a move, the largest connected
-piece kept; a subgraph's reward is its Shapley value against the nodes around it, by sampled
-coalitions.
-Nodes outside a coalition lose their edges.
+Monte Carlo tree search from the whole graph, one node taken away a move (of a large graph several,
+see `backend.graphs.subgraph_search`), the largest connected piece kept, or the one with the
+explained node; a subgraph's reward is its Shapley value against the nodes around it, by sampled
+coalitions. Nodes outside a coalition lose their edges.
+
+Directed graphs are searched as if edges had no direction. Of a graph that falls into pieces only
+the largest is searched. How nodes are numbered decides between equals and which coalitions a seed
+draws. A self-loop is in each part that holds its node; a GCN and a GAT have a loop there anyway.
 """
 
 from __future__ import annotations
@@ -71,7 +75,7 @@ class SubgraphX(Explainer):
         """The values of the best parts.
 
         Raises:
-            InputError: there is no such graph, node or class, or no GNN.
+            InputError: there is no such graph, node or class, or no GNN; the part is too large.
         """
         from backend.graphs.explained import Decision, explained
         from backend.graphs.subgraph_search import Search
