@@ -48,6 +48,12 @@ class FitParameters(Frozen):
     restarts: Annotated[int, Field(ge=1, le=10)] = Field(
         2, title="Starts", description="Scorers learned, of which the most faithful is used."
     )
+    pull: Annotated[float, Field(ge=0, le=1000)] = Field(
+        5.0,
+        title="Pull",
+        description="How strongly the scorer is held to the simple score it starts from. Without "
+        "it, masks are found that satisfy every loss and mean nothing.",
+    )
     learning_rate: Annotated[float, Field(gt=0, le=0.1)] = Field(
         0.003, title="Learning rate", description="Step size of Adam."
     )

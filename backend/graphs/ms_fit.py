@@ -41,8 +41,6 @@ HELD = 100
 """Held-out items at most, and no more than a fifth."""
 STEPS = 300
 """Of learning the simple score, all edges at once."""
-PULL = 1.0
-"""Weight of the squared distance from the simple score: as much as the loss of the key part."""
 TELLING = 0.15
 """Fidelity below which deletion is no guide."""
 MARGIN = 0.01
@@ -262,7 +260,7 @@ def _train(
             simple = torch.from_numpy(np.concatenate([item.priors[one.prior] for item in some]))
             total = (
                 ms_losses.loss(classifier, batch, masks, labels, readout.to(classifier.device))
-                + PULL * ((raw - simple.to(raw.device)) ** 2).mean()
+                + parameters.pull * ((raw - simple.to(raw.device)) ** 2).mean()
             )
             optimiser.zero_grad()
             total.backward()  # type: ignore[no-untyped-call]

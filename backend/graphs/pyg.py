@@ -14,6 +14,7 @@ from torch_geometric.explain import ModelConfig
 from backend.graphs import batch as batches
 from backend.graphs.explained import Decision
 from backend.graphs.gnn import Gnn
+from backend.threads import one_thread
 
 
 class Bare(torch.nn.Module):
@@ -97,7 +98,11 @@ def goal(decision: Decision, label: int) -> Tensor:
 
 @contextlib.contextmanager
 def seeded(seed: int, device: str) -> Iterator[None]:
-    """torch's global generators start from the seed; afterwards they are as they were."""
-    with torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
+    """torch's global generators start from the seed; afterwards they are as they were.
+
+    In one thread: what torch_geometric's algorithms compute at a step is too small for two.
+    """
+    devices = [device] if device.startswith("cuda") else []
+    with torch.random.fork_rng(devices=devices), one_thread():
         torch.manual_seed(seed)
         yield
