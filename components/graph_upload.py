@@ -22,6 +22,11 @@ Caro,Dev
 """
 
 
+def template() -> bytes:
+    """A small table of edges as .csv."""
+    return _EXAMPLE.encode()
+
+
 def uploaded(prefix: str, *, with_weights: bool) -> GraphSet | None:
     """The graphs as the widgets have them; None while there are none, with the reason shown.
 
@@ -61,7 +66,7 @@ def _file(prefix: str) -> GraphSet | None:
     )
     st.download_button(
         "Template (.csv)",
-        _EXAMPLE,
+        template(),
         "edges.csv",
         "text/csv",
         icon=":material/download:",

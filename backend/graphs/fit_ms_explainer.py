@@ -43,7 +43,7 @@ class FitParameters(Frozen):
         0.5, title="Largest part", description="Share of the edges at the largest scale."
     )
     epochs: Annotated[int, Field(ge=1, le=500)] = Field(
-        10, title="Epochs", description="Passes over the training items, for each start."
+        5, title="Epochs", description="Passes over the training items, for each start."
     )
     restarts: Annotated[int, Field(ge=1, le=10)] = Field(
         2, title="Starts", description="Scorers learned, of which the most faithful is used."

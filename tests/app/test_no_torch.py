@@ -18,10 +18,10 @@ SCRIPT = textwrap.dedent(
     import time
     from streamlit.testing.v1 import AppTest
 
-    heavy = ("torch", "transformers", "captum", "shap", "sklearn")
+    heavy = ("torch", "torch_geometric", "transformers", "captum", "shap", "sklearn")
     app = AppTest.from_file("app.py", default_timeout=120).run()
     assert not app.exception, app.exception
-    for name in ("tokens", "concepts", "library"):
+    for name in ("tokens", "graphs", "concepts", "library"):
         app.switch_page(f"pages/{name}.py").run()
         assert not app.exception, app.exception
     app.switch_page("pages/tokens.py").run()

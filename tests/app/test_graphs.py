@@ -1,0 +1,166 @@
+"""The Graphs page and its states, on GNNs that are trained for two epochs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from backend.explanation import Comparison
+from backend.graphs import plan
+from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from components import graph_upload
+from components.session import engine
+from tests.app.conftest import settle
+from tests.app.test_pages import press, words
+
+pytestmark = pytest.mark.slow
+
+Open = Callable[[str], AppTest]
+TABS = (
+    "Scales", "One edge or node", "Faithfulness", "Many graphs", "Stability", "Agreement",
+    "What the model saw", "Export",
+)  # fmt: skip
+
+
+def plots(app: AppTest) -> int:
+    return len(app.get("plotly_chart"))
+
+
+def chosen(page: Open, explainers: Sequence[str], preset: str = "mutag") -> AppTest:
+    """The page with a small set, a short training and these explainers."""
+    app = page("graphs")
+    app.selectbox(key="g.model").select(preset).run()
+    app.number_input(key="g.recipe.epochs").set_value(2).run()
+    app.multiselect(key="g.explainers").set_value(list(explainers)).run()
+    return app
+
+
+def explained(page: Open, explainers: Sequence[str], preset: str = "mutag") -> AppTest:
+    app = press(chosen(page, explainers, preset), "Explain$")
+    return settle(app, lambda a: plots(a) >= len(explainers))
+
+
+def tab(app: AppTest, name: str) -> AppTest:
+    app.session_state["g.tabs"] = name
+    return app.run()
+
+
+def opened(app: AppTest) -> Comparison:
+    """What the page's address names."""
+    key = re.search("[0-9a-f]{64}", str(app.query_params["c"])).group()
+    return engine().get_comparison(key)
+
+
+def results(app: AppTest) -> list[GraphExplanation]:
+    """The finished explanations of the page, in its order."""
+    shown = opened(app)
+    none = engine().put_input(GraphSet.none(), "graphs")
+    trained = engine().result(engine().key(plan.train_request(shown, none)))
+    digest = engine().put_input(plan.set_of(trained), "graphs")
+    asked = plan.requests(shown, plan.Sets(digest, digest))
+    return [engine().result(engine().key(request)) for request in asked]
+
+
+def test_a_fresh_page_says_what_to_do(page: Open) -> None:
+    app = page("graphs")
+    assert not app.exception
+    assert app.title[0].value == "Graphs"
+    assert "Press **Explain** to run the chosen explainers" in words(app)
+    assert not next(b for b in app.button if b.label == "Explain").disabled
+    assert len(app.multiselect(key="g.explainers").value) == 4
+    assert not app.tabs
+
+
+def test_explain_trains_and_draws_a_panel_each_and_every_tab(page: Open) -> None:
+    app = explained(page, ["saliency", "edge_occlusion", "random_edges"])
+    assert not app.exception
+    assert not app.error
+    facts = {metric.label: metric.value for metric in app.metric}
+    assert facts["Graphs"] == "188"
+    assert facts["Nodes"] == "3,371"
+    found = results(app)
+    assert [one.values["kind"] for one in found] == ["edges"] * 3
+    # All are of one graph, on one layout.
+    assert len({one.values["graph"] for one in found}) == 1
+    assert np.array_equal(found[0].arrays["positions"], found[2].arrays["positions"])
+    for name in TABS:
+        app = tab(app, name)
+        assert not app.exception, name
+        assert not app.error, name
+    assert "explain graphs --explainer" in app.code[0].value
+
+
+def test_the_faithfulness_of_each_method_and_of_random_rankings(page: Open) -> None:
+    app = tab(explained(page, ["saliency", "edge_occlusion"]), "Faithfulness")
+    app = settle(app, lambda a: any("method" in d.value and len(d.value) == 3 for d in a.dataframe))
+    table = next(d.value for d in app.dataframe if "method" in d.value)
+    assert list(table["method"]) == ["Saliency", "Edge occlusion", "random"]
+    assert table["Fidelity −"].notna().all()
+
+
+def test_another_graph_is_explained_and_kept_in_the_address(page: Open) -> None:
+    app = explained(page, ["saliency"])
+    before = opened(app)
+    [first] = results(app)
+    box = next(n for n in app.number_input if n.label.startswith("Graph, 1 to"))
+    app = box.set_value(2).run()
+    app = settle(app, lambda a: plots(a) >= 1)
+    after = GraphTarget.model_validate(opened(app).target)
+    assert opened(app).key() != before.key()
+    [second] = results(app)
+    assert second.values["graph"] == after.graph != first.values["graph"]
+
+
+def test_a_node_is_explained_by_its_neighbourhood(page: Open) -> None:
+    app = explained(page, ["saliency"], preset="tree-cycles")
+    [found] = results(app)
+    assert found.values["task"] == "node"
+    assert found.values["node"] is not None
+    assert len(found.arrays["edges"]) < found.values["edges"] == 1169
+    app = tab(app, "What the model saw")
+    assert "those from which the node can be reached" in words(app)
+
+
+def test_scales_of_ms_explainer(page: Open) -> None:
+    app = chosen(page, ["ms_explainer"])
+    app.number_input(key="g.ms_explainer.epochs").set_value(1).run()
+    app.number_input(key="g.ms_explainer.restarts").set_value(1).run()
+    app = settle(press(app, "Explain$"), lambda a: plots(a) >= 1)
+    app = tab(app, "Scales")
+    assert not app.exception
+    assert plots(app) == 4  # The panel, the parts, what holds what, what each carries.
+    table = next(d.value for d in app.dataframe if "key edges" in d.value)
+    assert list(table["key edges"]) == sorted(table["key edges"])
+    assert "Rebuilt from the paper's abstract" in words(app)
+    app.segmented_control(key="g.shown").set_value("key").run()
+    assert not app.exception
+
+
+def test_an_upload_is_read_and_explained_by_the_bundled_gnn(page: Open) -> None:
+    app = chosen(page, ["saliency"], preset="ba-2motifs")
+    app.segmented_control(key="g.graphs").set_value("Graphs of my own").run()
+    assert next(b for b in app.button if b.label == "Explain").disabled
+    template = ("edges.csv", graph_upload.template())
+    app.session_state["g.file.held"] = template
+    app = app.run()
+    assert "1 graph, 4 nodes, 4 undirected edges" in words(app)
+    app = settle(press(app, "Explain$"), lambda a: plots(a) >= 1)
+    assert not app.error
+    assert "set to their value in the model's graphs" in words(app)
+    app = tab(app, "What the model saw")
+    assert any("Ada" in list(d.value.get("node", [])) for d in app.dataframe)
+
+
+def test_a_bad_file_is_refused_with_what_to_do(page: Open) -> None:
+    app = page("graphs")
+    app.segmented_control(key="g.graphs").set_value("Graphs of my own").run()
+    app.session_state["g.file.held"] = ("graph.graphml", b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>")
+    app = app.run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "document type or an entity" in app.error[0].value
+    assert next(b for b in app.button if b.label == "Explain").disabled
