@@ -31,6 +31,8 @@ class Bare(torch.nn.Module):
         super().__init__()
         self.gnn = copy.deepcopy(gnn)
         self.before = before
+        # PGExplainer puts a model back into the mode it was given in, batch norms and all.
+        self.eval()
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """[1, classes] of a graph, [nodes, classes] of nodes."""
