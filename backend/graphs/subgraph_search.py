@@ -23,11 +23,12 @@ from backend.graphs.explained import Decision
 
 Nodes = frozenset[int]
 
-MOVES = 25
-"""A move takes away one node in this many, and at least one. So a walk through a graph of n nodes
-takes at most n moves, and of a large one about 25 ln(n / size)."""
-MOST = 3000
-"""Nodes of the largest part that is searched."""
+LARGE = 50
+"""Nodes up to which a move takes one node away."""
+SHARE = 8
+"""Of more nodes a move takes one in this many, so that some 25 moves lead from 1,000 to 50."""
+MOST_NODES, MOST_EDGES = 1000, 10_000
+"""Of the largest part that is searched: a walk through it takes a minute on one core."""
 
 
 @dataclasses.dataclass
@@ -46,16 +47,17 @@ class Search:
         parameters: of `backend.graphs.subgraphx`.
 
     Raises:
-        InputError: the part has more than `MOST` nodes.
+        InputError: the part has more than `MOST_NODES` nodes or `MOST_EDGES` edges.
     """
 
     def __init__(self, decision: Decision, parameters: Any, run: Run) -> None:
         self.decision, self.parameters, self.progress = decision, parameters, run
         self.generator = run.numpy_generator()
         count = len(decision.part.node_ids)
-        if count > MOST:
+        if count > MOST_NODES or len(decision.part) > MOST_EDGES:
             raise InputError(
-                f"SubgraphX searches parts of at most {MOST:,} nodes; this has {count:,}.",
+                f"SubgraphX searches at most {MOST_NODES:,} nodes and {MOST_EDGES:,} edges; here "
+                f"are {count:,} and {len(decision.part):,}.",
                 todo="Choose a smaller graph, or another method.",
             )
         self.graph = nx.Graph()
@@ -91,7 +93,7 @@ class Search:
         """What moves lead to: the first takes the nodes with fewest neighbours, and so on."""
         inner = self.graph.subgraph(nodes)
         removable = [v for v in inner if v != self.decision.part.node]
-        step = max(1, min(len(nodes) // MOVES, len(nodes) - self.parameters.size))
+        step = 1 if len(nodes) <= LARGE else len(nodes) // SHARE
         order = sorted(removable, key=lambda v: (inner.degree[v], v))
         order = order[: step * self.parameters.children]
         taken = [order[i : i + step] for i in range(0, len(order), step)]
