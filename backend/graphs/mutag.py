@@ -20,6 +20,7 @@ SYMBOLS = ("C", "N", "O", "F", "I", "Cl", "Br")
 BONDS = ("aromatic", "single", "double", "triple")
 """What the numbers of the label files mean, by the collection's read-me."""
 CARBON, NITROGEN, OXYGEN = 0, 1, 2
+SINGLE = 1
 
 
 def read(carrier: Path) -> Arrays:
@@ -56,7 +57,7 @@ def data(arrays: Arrays, seed: int) -> GraphSet:
     graphs = _pieces(arrays)
     order = np.random.default_rng(seed).permutation(len(graphs)).tolist()
     pieces = [graphs[i] for i in order]
-    marks = [_groups(atoms, edges) for atoms, edges, _ in pieces]
+    marks = [_groups(*piece) for piece in pieces]
     every = np.concatenate([atoms for atoms, _, _ in pieces])
     bonds = np.concatenate([kinds for _, _, kinds in pieces])
     attributes = np.zeros((len(bonds), 4), dtype=np.float32)
@@ -99,8 +100,13 @@ def _pieces(arrays: Arrays) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     )
 
 
-def _groups(atoms: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Motif of each edge and node: NO2 is N with two O at the end, NH2 an N at the end of C."""
+def _groups(
+    atoms: np.ndarray, edges: np.ndarray, kinds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Motif of each edge and node: NO2 is N with two O at the end, NH2 an N at the end of C.
+
+    NH2 hangs on a single bond; N at the end of a triple one is a nitrile.
+    """
     of_edge = np.zeros(len(edges), dtype=np.int32)
     of_node = np.zeros(len(atoms), dtype=np.int32)
     degree = np.bincount(edges.reshape(-1), minlength=len(atoms))
@@ -111,7 +117,7 @@ def _groups(atoms: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarra
         ends = (atoms[others] == OXYGEN) & (degree[others] == 1)
         if ends.sum() == 2:
             held = ends
-        elif degree[n] == 1 and (atoms[others] == CARBON).all():
+        elif degree[n] == 1 and atoms[others[0]] == CARBON and kinds[at[0]] == SINGLE:
             held = np.ones(1, dtype=bool)
         else:
             continue
