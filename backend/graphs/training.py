@@ -23,6 +23,8 @@ AT_ONCE = 500
 """Graphs in one pass that only looks."""
 CHECK_EVERY = 5
 """Epochs between looks at the validation items."""
+AVERAGING = {"gat": "GAT", "sage": "GraphSAGE"}
+"""What takes means over neighbours with shares that add up to 1."""
 
 
 def split(labels: np.ndarray, seed: int) -> np.ndarray:
@@ -45,6 +47,11 @@ def train(graphs: GraphSet, recipe: Training, run: Run) -> tuple[Gnn, np.ndarray
     """
     labels = graphs.arrays["labels"]
     parts = split(labels, recipe.seed)
+    if recipe.kind in AVERAGING and len(np.unique(graphs.arrays["x"], axis=0)) == 1:
+        run.warn(
+            f"All nodes have equal features, and a {AVERAGING[recipe.kind]} averages over "
+            "neighbours: it sees no structure here. Choose a GIN or a GCN."
+        )
     architecture = Architecture(
         kind=recipe.kind,
         task=graphs.task,
@@ -119,6 +126,7 @@ def _fit(gnn: Gnn, feed: _Graphs | _Nodes, recipe: Training, run: Run) -> None:
             loss = torch.nn.functional.cross_entropy(gnn(batch).logits[rows], wanted)
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            run.count(forward=batch.count, backward=batch.count)
         schedule.step()
         if epoch % CHECK_EVERY and epoch + 1 < recipe.epochs:
             continue
