@@ -23,7 +23,12 @@ class Training(Frozen):
     batch_norm: bool = True
 
 
-DEFAULTS: dict[str, dict[str, Any]] = {}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    # An epoch of a node task is one step: all nodes are in one batch.
+    "ba_shapes": {"epochs": 500, "learning_rate": 0.01},
+    "tree_cycles": {"epochs": 500, "learning_rate": 0.01},
+}
+"""Settings by data set, or by `data set/architecture`; chosen on validation items."""
 
 
 def resolved(recipe: Recipe, name: str) -> Training:

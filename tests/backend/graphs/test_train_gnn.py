@@ -136,6 +136,13 @@ def test_defaults_go_from_the_general_to_the_special(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["gin", "gcn"])
+def test_node_tasks_are_learnt_by_the_defaults(kind):
+    graphs = set_of(trained(ba_shapes.data(0), id="ba_shapes", kind=kind))
+    assert graphs.origin["training"]["epochs"] == 500
+    assert graphs.origin["accuracy"]["test"] >= 0.85
+
+
+@pytest.mark.parametrize("kind", ["gin", "gcn"])
 def test_ba_2motifs_is_learnt(kind):
     """A third of the graphs and of the epochs is enough to be nearly right."""
     graphs = set_of(trained(few(360), id="ba_2motifs", kind=kind, epochs=60))

@@ -94,7 +94,6 @@ def test_logits_are_those_of_the_kept_gnn_in_eval_mode(make):
 
 
 def test_the_epoch_that_is_best_on_validation_items_is_kept(monkeypatch):
-    """Labels of test items are turned round: nothing about them may decide what is kept."""
     graphs = rings()
     looked = []
     original = training._Graphs.logits
@@ -117,6 +116,19 @@ def test_the_epoch_that_is_best_on_validation_items_is_kept(monkeypatch):
     # Epochs 1, 6, ..., 31, and once more at the end.
     assert len(looked) == 7 + 1
     np.testing.assert_allclose(kept, max(looked[:-1], key=value), atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [rings, nodes])
+def test_labels_of_test_items_decide_nothing(make, monkeypatch):
+    graphs, turned = make(), make()
+    parts = training.split(graphs.arrays["labels"], 0)
+    monkeypatch.setattr(training, "split", lambda *_: parts)
+    turned.arrays["labels"][parts == TEST] ^= 1
+    first, said, _ = train(graphs, epochs=31, learning_rate=0.05)
+    again, said_again, _ = train(turned, epochs=31, learning_rate=0.05)
+    np.testing.assert_array_equal(said, said_again)
+    for name, weight in first.state_dict().items():
+        assert torch.equal(weight, again.state_dict()[name]), name
 
 
 def test_test_items_never_reach_the_training():
