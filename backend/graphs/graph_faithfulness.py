@@ -24,6 +24,10 @@ OPERATOR = "edges"
 """What is taken away; part of the curves' names."""
 NO_REASON = "the reason is not known for this graph or node"
 NO_EDGES = "the graph has no edges"
+RANDOM_HALVES = 5
+"""Random halves a random ranking is tried with; over many rankings that is enough."""
+AT_ONCE = 2_000_000
+"""Edges of cut copies between two looks at whether the job was cancelled."""
 
 
 class Parameters(Frozen):
@@ -35,7 +39,9 @@ class Parameters(Frozen):
         description="`value`: what speaks for the class comes first; `absolute`: what moves it.",
     )
     draws: Annotated[int, Field(ge=1, le=200)] = Field(
-        20, title="Draws", description="Random rankings, and random halves for robust fidelity."
+        20,
+        title="Draws",
+        description="Random rankings, or of an explanation random halves for robust fidelity.",
     )
 
 
@@ -53,7 +59,7 @@ class GraphFaithfulness(Explainer):
 
     Arrays: fractions [l]; curve/edges/keep, curve/edges/remove [l]: probability of the class with
     only, and without, that share of the highest scores; of random rankings means, with
-    spread/edges/keep and spread/edges/remove [2, l] (5th and 95th percentile).
+    spread/edges/keep and spread/edges/remove [2, l] (2.5 and 97.5 %).
 
     Values: kind "score", metrics (by id), spread (of random rankings, [low, high]), undefined (a
     reason by id), seconds and passes of what was scored, key_edges by share.
@@ -88,10 +94,14 @@ class GraphFaithfulness(Explainer):
 
         decision = Decision(input, target, run.device)
         generator = run.numpy_generator()
+        notes: tuple[str, ...] = ()
         if run.subject is None:
             rankings = [generator.random(len(decision.part)) for _ in range(parameters.draws)]
+            halves = min(parameters.draws, RANDOM_HALVES)
+            parameters = parameters.model_copy(update={"draws": halves})
         else:
             rankings = [subject_scores(run.subject, decision)]
+            notes = ties(ranked(rankings[0], parameters))
         found = []
         for done, scores in enumerate(rankings):
             run.progress(done, len(rankings), "rankings of edges")
@@ -107,7 +117,7 @@ class GraphFaithfulness(Explainer):
                 "label": decision.label,
                 "edges": len(decision.part),
             },
-            notes=() if run.subject is None else ties(rankings[0]),
+            notes=notes,
         )
 
 
@@ -118,27 +128,26 @@ def scored(
     generator: np.random.Generator,
     run: Run,
 ) -> Scored:
-    """The numbers of one ranking by scores [e]."""
+    """The numbers of one ranking by scores [e]; `draws` random halves for robust fidelity."""
     from backend.graphs.classifier import probabilities
 
     part, e = decision.part, len(decision.part)
-    ranked = np.abs(scores) if parameters.rank_by == "absolute" else scores
+    scores = ranked(scores, parameters)
     names = [metric.id for metric in metrics.METRICS]
     if not e:
         nothing = np.full(2, decision.probability)
         return Scored(dict.fromkeys(names), nothing, nothing)
     at = metrics.fractions(e)
-    held = metrics.top(metrics.ranking(ranked), np.round(at * e).astype(int))
+    held = metrics.top(metrics.ranking(scores), np.round(at * e).astype(int))
     sizes = np.array([metrics.size_of(share, e) for share in metrics.SHARES])
-    key = metrics.top(metrics.ranking(ranked), sizes)
+    key = metrics.top(metrics.ranking(scores), sizes)
     halves = generator.random((parameters.draws, len(sizes), e)) < 0.5
     less_key = ~(key[None] & halves)
     less_rest = key[None] | halves
     copies = np.concatenate(
         [held, ~held, key, ~key, less_key.reshape(-1, e), less_rest.reshape(-1, e)]
     )
-    every = probabilities(decision.classifier.cut(part, copies))
-    run.count(forward=len(copies))
+    every = probabilities(_cut(decision, copies, run))
     said = every[:, decision.label]
     ends = np.cumsum([len(held), len(held), len(key), len(key), less_key[..., 0].size])
     keep, remove, only, without, robust_key, robust_rest = np.split(said, ends)
@@ -146,8 +155,8 @@ def scored(
     plus, minus = float((p - without).mean()), float((p - only).mean())
     middle = 2 * len(held) + len(sizes) // 2
     numbers = (
-        None if part.truth is None else metrics.auc(ranked, part.truth),
-        None if part.truth is None else metrics.precision(ranked, part.truth),
+        None if part.truth is None else metrics.auc(scores, part.truth),
+        None if part.truth is None else metrics.precision(scores, part.truth),
         plus,
         minus,
         metrics.characterisation(plus, minus),
@@ -158,6 +167,22 @@ def scored(
         metrics.area(at, remove),
     )
     return Scored(dict(zip(names, numbers, strict=True)), keep, remove)
+
+
+def ranked(scores: np.ndarray, parameters: Parameters) -> np.ndarray:
+    """[e] what the ranking goes by: the scores, or their sizes."""
+    return np.abs(scores) if parameters.rank_by == "absolute" else scores
+
+
+def _cut(decision: Any, copies: np.ndarray, run: Run) -> np.ndarray:
+    """Logits [copies, classes] of a part cut in many ways; can be cancelled on the way."""
+    size = max(1, AT_ONCE // copies.shape[1])
+    found = []
+    for start in range(0, len(copies), size):
+        run.check_cancelled()
+        found.append(decision.classifier.cut(decision.part, copies[start : start + size]))
+    run.count(forward=len(copies))
+    return np.concatenate(found)
 
 
 def subject_scores(subject: Explanation, decision: Any) -> np.ndarray:

@@ -12,6 +12,8 @@ from backend.explanation import Explanation
 from backend.graphs.graph_metrics import METRICS
 
 UNKNOWN = "the reason is known for none of the items"
+EQUAL = 1e-6
+"""Values nearer to each other than this are equal."""
 
 
 def scores(found: Mapping[str, Explanation]) -> list[dict[str, Any]]:
@@ -22,10 +24,32 @@ def scores(found: Mapping[str, Explanation]) -> list[dict[str, Any]]:
 
     Returns:
         For each: explainer, items, each metric's mean (None where undefined), interval (95 %, by
-        bootstrap over items), by_class (mean AUC by predicted class), undefined, seconds (a mean
-        an item), skipped.
+        bootstrap over items), by_class (mean AUC by predicted class), wins (by metric: of the
+        items all methods have it for, the share on which this one is best, equals sharing),
+        undefined, seconds (a mean an item), skipped.
     """
-    return [_row(name, one) for name, one in found.items()]
+    won = wins(found)
+    return [{**_row(name, one), "wins": won[name]} for name, one in found.items()]
+
+
+def wins(found: Mapping[str, Explanation]) -> dict[str, dict[str, float]]:
+    """By method and metric the share of the common items it is best on; none without such items."""
+    shares: dict[str, dict[str, float]] = {name: {} for name in found}
+    for metric in METRICS:
+        sign = 1.0 if metric.higher_is_better else -1.0
+        by_item = [
+            dict(zip(one.arrays["items"].tolist(), one.arrays[f"metrics/{metric.id}"], strict=True))
+            for one in found.values()
+        ]
+        common = sorted(set.intersection(*map(set, by_item))) if by_item else []
+        values = np.array([[one[item] for item in common] for one in by_item], dtype=np.float64)
+        values = sign * values[:, ~np.isnan(values).any(axis=0)] if common else values
+        if not values.size:
+            continue
+        best = values >= values.max(axis=0) - EQUAL
+        for name, share in zip(found, (best / best.sum(axis=0)).mean(axis=1), strict=True):
+            shares[name][metric.id] = float(share)
+    return shares
 
 
 def _row(name: str, found: Explanation) -> dict[str, Any]:

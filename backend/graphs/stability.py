@@ -1,12 +1,14 @@
 """How far an explanation stays when the seed changes, or when a few edges do.
 
-Noise: a share of the edges is taken away and as many new ones are put between random nodes, never
-at the known reason or the target. What is compared are the edges that are in both graphs.
+Noise: a share of the edges is taken away and as many new ones are put between random nodes. Edges
+of the known reason stay, and none is put between two of its nodes. What is compared are the edges
+that are in both graphs.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,12 +60,8 @@ def shared(one: GraphExplanation, other: GraphExplanation) -> tuple[np.ndarray, 
     """Scores of the edges both explanations have, by the numbers of their ends in the graph."""
     if np.array_equal(_ends(one), _ends(other)):
         return one.arrays["scores"], other.arrays["scores"]
-    places = {tuple(ends): i for i, ends in enumerate(_ends(other).tolist())}
-    pairs = [
-        (i, places[tuple(ends)])
-        for i, ends in enumerate(_ends(one).tolist())
-        if tuple(ends) in places
-    ]
+    places = {name: i for i, name in enumerate(_named(other))}
+    pairs = [(i, places[name]) for i, name in enumerate(_named(one)) if name in places]
     left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return one.arrays["scores"][left], other.arrays["scores"][right]
 
@@ -71,8 +69,9 @@ def shared(one: GraphExplanation, other: GraphExplanation) -> tuple[np.ndarray, 
 def noisy(graphs: GraphSet, target: GraphTarget, seed: int, share: float = NOISE) -> GraphSet:
     """A set of the target's graph alone, with a share of its edges replaced.
 
-    Edges of the known reason stay, and so do all nodes. In a node task only edges of the explained
-    part are replaced.
+    All nodes stay, and all edges of the known reason; none is added between two of its nodes, nor
+    as a self-loop or parallel edge. In a node task only edges of the explained part are replaced.
+    A graph with no room for new edges, e.g. a complete one, gets fewer than it loses.
     """
     part = Part.of(graphs, target)
     graph = part.graph
@@ -83,12 +82,14 @@ def noisy(graphs: GraphSet, target: GraphTarget, seed: int, share: float = NOISE
     gone = generator.choice(free, count, replace=False) if count else free[:0]
     known = {tuple(edge) for edge in edges.tolist()}
     nodes = part.node_ids
+    reason = set() if part.truth is None else set(nodes[part.edges[part.truth]].ravel().tolist())
     added: list[tuple[int, int]] = []
     for _ in range(100 * count):
         if len(added) == count or len(nodes) < 2:
             break
         u, v = (int(i) for i in generator.choice(nodes, 2, replace=False))
-        if (u, v) not in known and (graphs.directed or (v, u) not in known):
+        there = (u, v) in known or (not graphs.directed and (v, u) in known)
+        if not there and not {u, v} <= reason:
             known.add((u, v))
             added.append((u, v))
     kept = np.setdiff1d(np.arange(len(edges)), gone)
@@ -126,3 +127,13 @@ def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> G
 def _ends(found: GraphExplanation) -> np.ndarray:
     """[e, 2] numbers of the ends within the graph."""
     return found.arrays["node_ids"][found.arrays["edges"]]
+
+
+def _named(found: GraphExplanation) -> list[tuple[int, int, int]]:
+    """Of each edge its ends, and how many parallel edges stand before it."""
+    seen: Counter[tuple[int, int]] = Counter()
+    names = []
+    for u, v in _ends(found).tolist():
+        names.append((u, v, seen[u, v]))
+        seen[u, v] += 1
+    return names
