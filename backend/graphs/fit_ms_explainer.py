@@ -49,7 +49,7 @@ class FitParameters(Frozen):
         2, title="Starts", description="Scorers learned, of which the most faithful is used."
     )
     pull: Annotated[float, Field(ge=0, le=1000)] = Field(
-        5.0,
+        10.0,
         title="Pull",
         description="How strongly the scorer is held to the simple score it starts from. Without "
         "it, masks are found that satisfy every loss and mean nothing.",
@@ -168,9 +168,14 @@ PRIORS = {
 
 def report(guard: dict[str, Any], graphs: GraphSet) -> tuple[str, ...]:
     """What was measured of the scorer, in words."""
+    distilled = (
+        "the scorer that learned it is shown, as the losses added nothing to it"
+        if guard["telling"]
+        else "the scorer that learned it is shown, as nothing could say whether the losses help"
+    )
     shown = {
         "prior": "that score itself is shown, as no learned scorer came near it",
-        "distilled": "the scorer that learned it is shown, as the losses added nothing to it",
+        "distilled": distilled,
     }
     fidelity = guard["priors"][guard["prior"]]
     why = (

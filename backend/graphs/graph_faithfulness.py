@@ -20,8 +20,6 @@ from backend.explanation import Explanation, Frozen
 from backend.graphs import graph_metrics as metrics
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
 
-OPERATOR = "edges"
-"""What is taken away; part of the curves' names."""
 NO_REASON = "the reason is not known for this graph or node"
 NO_EDGES = "the graph has no edges"
 RANDOM_HALVES = 5
@@ -213,9 +211,11 @@ def told(found: list[Scored], decision: Any) -> tuple[Arrays, dict[str, Any]]:
     arrays: Arrays = {"fractions": at}
     for name in ("keep", "remove"):
         curves = np.stack([getattr(one, name) for one in found])
-        arrays[f"curve/{OPERATOR}/{name}"] = curves.mean(axis=0)
+        arrays[f"curve/{metrics.OPERATOR}/{name}"] = curves.mean(axis=0)
         if len(found) > 1:
-            arrays[f"spread/{OPERATOR}/{name}"] = np.percentile(curves, metrics.SPREAD, axis=0)
+            arrays[f"spread/{metrics.OPERATOR}/{name}"] = np.percentile(
+                curves, metrics.SPREAD, axis=0
+            )
     means: dict[str, float | None] = {}
     spread: dict[str, list[float]] = {}
     undefined: dict[str, str] = {}

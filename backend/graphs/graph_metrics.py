@@ -10,6 +10,8 @@ import numpy as np
 
 from backend.metric import Metric
 
+OPERATOR = "edges"
+"""What is taken away; part of the curves' names."""
 LEVELS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Shares of the edges at which the curves are taken; 0 and 1 are added."""
 SHARES = (0.1, 0.25, 0.5)

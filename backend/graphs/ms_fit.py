@@ -10,7 +10,8 @@
    that what is chance in one graph is averaged out.
 3. From there each start goes on with the losses of `backend.graphs.ms_losses`, with a pull back.
 4. Of the simple score, the scorer after step 2 and those after step 3 the most faithful is used; a
-   later one has to be better by MARGIN. No known reason of a graph is ever looked at.
+   later one has to be better by MARGIN, and where deletion is no guide it is that of step 2. No
+   known reason of a graph is ever looked at.
 
 Why the losses alone do not do, which this guards against: a soft mask, or a graph with most edges
 gone, is no graph the GNN was trained on, and batch norm of such graphs is off; a class that is
@@ -124,7 +125,9 @@ def fit(
         _train(classifier, one, training, parameters, run, seed, restart)
         candidates.append(one)
     measured = [best[1], *(Fidelity.of(classifier, one, held) for one in candidates[1:])]
-    chosen = choose([one.mean for one in measured])
+    telling = max(pair[1].mean for pair in simple.values()) >= TELLING
+    # Without a guide a scorer of step 3 could be anything; that of step 2 is known.
+    chosen = choose([one.mean for one in measured]) if telling else 1
     return candidates[chosen], {
         "prior": best[0].prior,
         "priors": {name: pair[1].mean for name, pair in simple.items()},
@@ -133,7 +136,7 @@ def fit(
         "chosen": ("prior", "distilled")[chosen] if chosen < 2 else f"start {chosen - 1}",
         "classes": measured[chosen].by_class([item.label for item in held]),
         "held_out": len(held),
-        "telling": max(pair[1].mean for pair in simple.values()) >= TELLING,
+        "telling": telling,
     }
 
 

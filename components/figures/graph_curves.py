@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from backend.graphs.graph_faithfulness import OPERATOR
+from backend.graphs.graph_metrics import OPERATOR
 from components.figures import curves as removal
 from components.figures.curves import Wording
 
