@@ -309,10 +309,10 @@ def _bar(plot: go.Figure, look: _Look) -> None:
     end = look.limit if look.limit > 0 else 1.0
     ends = (-end if look.signed else 0.0, end)
     plot.add_scatter(
-        x=[None],
-        y=[None],
+        x=[0.0],
+        y=[0.0],
         mode="markers",
-        marker={"color": [0.0], "coloraxis": "coloraxis", "size": 0.1},
+        marker={"color": [0.0], "coloraxis": "coloraxis", "size": 1, "opacity": 0},
         hoverinfo="skip",
     )
     plot.update_layout(

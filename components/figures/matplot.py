@@ -59,7 +59,9 @@ def _pairs(figure: go.Figure) -> list[tuple[str, str]]:
 
 
 def _colour_axes(figure: go.Figure) -> list[str]:
-    return list(dict.fromkeys(t.coloraxis for t in figure.data if t.type == "heatmap"))
+    maps = [t.coloraxis for t in figure.data if t.type == "heatmap"]
+    marks = [t.marker.coloraxis for t in figure.data if t.type == "scatter"]
+    return list(dict.fromkeys(name for name in (*maps, *marks) if name))
 
 
 def _margins(figure: go.Figure) -> dict[str, float]:

@@ -109,12 +109,19 @@ def _scatter(page: Page, axes: Axes, given: Any) -> None:
 def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
     colours = _each(given.marker.color or page.ink, len(x))
     symbols = _each(given.marker.symbol or "circle", len(x))
+    outlines = _each(given.marker.line.color, len(x))
+    widths = _each(given.marker.line.width or 0, len(x))
+    if given.marker.coloraxis:
+        return  # It only carries the colour bar.
     for i in range(len(x)):
+        edge = rgba(outlines[i]) if outlines[i] else rgba(colours[i])
         axes.plot(
             x[i],
             y[i],
             _SYMBOLS.get(symbols[i], "o"),
             color=rgba(colours[i]),
+            markeredgecolor=edge,
+            markeredgewidth=max(float(widths[i]), 1.0) * POINT,
             markersize=float(_each(given.marker.size or 6, len(x))[i]) * POINT,
             fillstyle="none" if str(symbols[i]).endswith("open") else "full",
             clip_on=False,

@@ -47,7 +47,7 @@ def test_an_example_says_how_it_is_trained() -> None:
     recipe = arguments.target(asked).recipe
     assert (recipe.kind, recipe.seed, recipe.hidden) == ("gcn", 3, None)
     with pytest.raises(InputError, match="--train-seed"):
-        arguments.target(given("--example", "x", "--train-seed", -1))
+        arguments.target(given("--example", "mutag", "--train-seed", -1))
 
 
 def test_own_graphs_with_own_weights(files) -> None:
@@ -78,15 +78,15 @@ def test_a_molecule_for_an_examples_network() -> None:
     [
         ((), "There is no graph"),
         (("--smiles", "C"), "need one network"),
-        (("--example", "x", "--nodes", "n.csv"), "graphs of your own"),
-        (("--example", "x", "--classes", "3"), "your own network"),
+        (("--example", "mutag", "--nodes", "n.csv"), "graphs of your own"),
+        (("--example", "mutag", "--classes", "3"), "your own network"),
         (("--smiles", "C", "--weights", "w", "--epochs", "3"), "training an example"),
         (("--smiles", "C", "--weights", "w"), "--architecture"),
         (
             ("--smiles", "C", "--weights", "w", "--architecture", "gin", "--layers", "99"),
             "--layers",
         ),
-        (("--input", "absent.csv", "--example", "x"), "cannot be read"),
+        (("--input", "absent.csv", "--example", "mutag"), "cannot be read"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(words, said) -> None:
