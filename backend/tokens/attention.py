@@ -23,6 +23,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from backend.tokens.products import against
+from backend.tokens.weighted_rows import normalised
 
 if TYPE_CHECKING:
     from backend.tokens.models import DecoderModel
@@ -58,6 +59,8 @@ class Heads:
     mask: Tensor | None
     scaling: float
     softcap: float | None
+    normaliser: Tensor | None = None
+    """[B, H, N]: the logarithm of what a row's softmax divides by, where the pass made it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Intervention:
 
     rows: Rows | None = None
     heads: Callable[[nn.Module, Heads], None] | None = None
-    """Called once a layer, before its attention is computed."""
+    """Called once a layer, before its rows or its output are handed on."""
     masked: Tensor | None = None
     """[B, N] bool: keys no later query may attend to (the key's own query still does)."""
     scales: tuple[float, float, float] | None = None
@@ -134,8 +137,13 @@ def attention(
             scale_gradient(x, s) for x, s in zip((query, key, value), now.scales, strict=True)
         )
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    done = None
     if now.heads is not None:
-        now.heads(module, Heads(query, key, value, attention_mask, scaling, softcap))
+        if attention_mask is None and softcap is None and dropout == 0.0:
+            done = normalised(query, key, value, scaling)
+        normaliser = None if done is None else done[1]
+        heads = Heads(query, key, value, attention_mask, scaling, softcap, normaliser)
+        now.heads(module, heads)
     if now.rows is not None and now.rows.queries is None:
         A = probabilities(query, key, attention_mask, scaling, softcap)
         now.rows.receive(module, A[0], _repeat(value, query.shape[1])[0].float())
@@ -144,6 +152,8 @@ def attention(
         picked = now.rows.queries
         A = probabilities(query[:, :, picked], key, attention_mask, scaling, softcap, picked)
         now.rows.receive(module, A[0], _repeat(value, query.shape[1])[0].float())
+    if done is not None:
+        return done[0], None
     if softcap is None:
         out: Tensor = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs

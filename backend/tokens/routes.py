@@ -29,13 +29,12 @@ from torch import Tensor
 from backend.explainer import Run
 from backend.tokens.products import affine
 from backend.tokens.states import LayerState, each_layer
+from backend.tokens.weighted_rows import ROWS
 
 if TYPE_CHECKING:
     from backend.tokens.models import DecoderModel
 
 TINY = 1e-12
-ROWS = 128
-"""Attention rows made at once."""
 BLOCK_ELEMENTS = 2**20
 """Numbers a block of written vectors may hold: it stays in the processor's cache."""
 
@@ -101,10 +100,10 @@ def _span_layer(
     whole, before, after = (
         every @ x[:seen].float() for x in (layer.middle, layer.before, layer.after)
     )
-    attention = _attention(layer, at, weights)
+    attention = layer.attended(at, weights)
     gained = attention
     if layer.query_gain is not None:
-        gained = _attention(layer, at, weights * layer.query_gain[at])
+        gained = layer.attended(at, weights * layer.query_gain[at])
     prox = _Written(layer, seen, threshold).prox(gained, whole)
     resid = _clipped(_size(whole) - _size(whole - before), 0.0)
     total = prox.sum() + resid + TINY
@@ -118,16 +117,6 @@ def _span_layer(
 
 def _size(x: Tensor) -> Tensor:
     return x.abs().sum(dim=-1)
-
-
-def _attention(layer: LayerState, at: Tensor, weights: Tensor) -> Tensor:
-    """Σ_i w_i A[h,i,j], [H, keys]; the keys end with the last position."""
-    keys = int(at[-1]) + 1
-    total = torch.zeros(layer.heads.query.shape[1], keys, device=at.device)
-    for rows, w in zip(torch.split(at, ROWS), torch.split(weights, ROWS), strict=True):
-        seen = int(rows[-1]) + 1
-        total[:, :seen] += torch.matmul(w, layer.rows(rows))
-    return total
 
 
 class _Written:
@@ -148,13 +137,14 @@ class _Written:
         """
         heads, keys = attention.shape
         shared = heads // len(self.values)
-        away = torch.empty_like(attention)
+        away, against = torch.empty_like(attention), -whole
         size = max(1, BLOCK_ELEMENTS // len(whole))
         for head in range(heads):
             for start in range(0, keys, size):
                 at = slice(start, min(start + size, keys))
                 part = self.values[head // shared, at] * attention[head, at, None]
-                away[head, at] = _size(affine(part, self.weight[head], -whole))
+                off = affine(part, self.weight[head], against)
+                away[head, at] = off.abs_().sum(dim=-1)
         # A key that is not attended to gives nothing: rounding must not give it a share.
         prox = (_size(whole) - away).masked_fill_(attention == 0, 0.0)
         return _clipped(prox, self.threshold)

@@ -2,7 +2,7 @@
 
 Attention matrices grow with N²; the queries, keys and values they are made of grow with N. Those
 are kept, with the residual stream, and the rows of a span are made from them when they are asked
-for: layers × N × (2 d + (H + 2 K) e) numbers (H heads, K key/value heads of width e, width d).
+for: layers × N × (2 d + (H + 2 K) e + H) numbers (H heads, K key/value heads of width e, width d).
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor, nn
 
 from backend.explainer import Run
 from backend.tokens.attention import Heads, Intervention, intervening, probabilities
 from backend.tokens.capture import LayerParts, capture, projection
+from backend.tokens.weighted_rows import ROWS, weighted
 from backend.tokens.written import dimension_gain
 
 if TYPE_CHECKING:
@@ -59,6 +61,22 @@ class LayerState:
         # Remembering the rows gains nothing: reading them takes as long as making them.
         return probabilities(query, key, h.mask, h.scaling, h.softcap, positions)[0]
 
+    def attended(self, positions: Tensor, weights: Tensor) -> Tensor:
+        """Σ_i w_i A[h,i,j], [H, keys] float32; the keys end with the last query.
+
+        Args:
+            positions: [Q] query positions, ascending.
+            weights: [Q].
+        """
+        normaliser = self.heads.normaliser
+        if normaliser is not None:
+            return weighted(self.heads, normaliser, positions, weights)
+        keys = int(positions[-1]) + 1
+        total = torch.zeros(self.heads.query.shape[1], keys, device=positions.device)
+        for rows, w in zip(torch.split(positions, ROWS), torch.split(weights, ROWS), strict=True):
+            total[:, : int(rows[-1]) + 1] += torch.matmul(w, self.rows(rows))
+        return total
+
     def values(self, keys: int) -> Tensor:
         """[K, keys, e] float32, one per key/value head."""
         return self.heads.value[0, :, :keys].float()
@@ -67,7 +85,9 @@ class LayerState:
     def nbytes(self) -> int:
         """What keeping it takes; `after` is the next layer's `before`."""
         held = (self.heads.query, self.heads.key, self.heads.value, self.before, self.middle)
-        return sum(tensor.nbytes for tensor in held)
+        normaliser = self.heads.normaliser
+        extra = 0 if normaliser is None else normaliser.nbytes
+        return extra + sum(tensor.nbytes for tensor in held)
 
 
 class Kept:

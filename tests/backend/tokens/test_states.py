@@ -49,6 +49,19 @@ def test_rows_and_values_are_those_of_a_capture(architecture, model):
             torch.testing.assert_close(written, layer.middle - layer.before, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("architecture", ["llama", "qwen3", "gemma2", "gpt2", "gpt_neox"])
+def test_attended_is_the_weighted_sum_of_the_rows(architecture, model, monkeypatch):
+    found = model(architecture)
+    monkeypatch.setattr("backend.tokens.weighted_rows.ROWS", 3)
+    at, w = torch.tensor([1, 2, 4, 5, 9, 10, 12]), torch.tensor([0.3, 0.1, 0.5, 2, 0.7, 1, 0.2])
+    with_normaliser = 0
+    for layer, parts in zip(layers_of(found), parts_of(found, IDS), strict=True):
+        expected = torch.einsum("q,hqn->hn", w, parts.attention[:, at, :13])
+        torch.testing.assert_close(layer.attended(at, w), expected, atol=1e-6, rtol=1e-5)
+        with_normaliser += layer.heads.normaliser is not None
+    assert bool(with_normaliser) == (architecture != "gemma2")  # a soft cap has rows of its own
+
+
 def test_the_second_time_no_pass_is_made(model):
     found, first, second = model(), FakeRun(), FakeRun()
     one = routes.of_span(found, IDS, [9, 10], first)
@@ -85,7 +98,7 @@ def test_memory_is_counted_in_full(model):
     found = model("qwen2")
     layers_of(found)
     width, heads, kv, e = found.width, found.heads, found.kv_heads, found.head_width
-    numbers = found.layers * len(IDS) * (2 * width + (heads + 2 * kv) * e)
+    numbers = found.layers * len(IDS) * (2 * width + (heads + 2 * kv) * e + heads)
     assert found.kept.size() == 4 * numbers
 
 
