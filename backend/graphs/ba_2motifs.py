@@ -28,8 +28,9 @@ def data(seed: int) -> GraphSet:
         one = Built.base(base)
         one.attach(cycle(5) if label else HOUSE, int(generator.integers(BASE)))
         built.append(one)
+    made, _ = arrays(built, FEATURES, 0.1, generator)
     return GraphSet(
-        arrays={**arrays(built, FEATURES, 0.1), "labels": labels},
+        arrays={**made, "labels": labels},
         title="BA-2Motifs",
         task="graph",
         class_names=("house", "five-cycle"),

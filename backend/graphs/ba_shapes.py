@@ -26,11 +26,9 @@ def data(seed: int) -> GraphSet:
     for at in generator.choice(BASE, HOUSES, replace=False):
         built.attach(HOUSE, int(at), ROLES)
     built.add_noise(round(NOISE * len(built.node_motifs)), generator)
+    made, roles = arrays([built], FEATURES, 1.0, generator)
     return GraphSet(
-        arrays={
-            **arrays([built], FEATURES, 1.0),
-            "labels": np.array(built.roles, dtype=np.int32),
-        },
+        arrays={**made, "labels": roles},
         title="BA-Shapes",
         task="node",
         class_names=("base", "middle of a house", "bottom of a house", "top of a house"),

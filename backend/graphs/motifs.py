@@ -21,6 +21,11 @@ def cycle(length: int) -> tuple[tuple[int, int], ...]:
     return tuple((i, (i + 1) % length) for i in range(length))
 
 
+def _ends(number: np.ndarray, edge: tuple[int, int]) -> tuple[int, int]:
+    u, v = sorted(int(number[end]) for end in edge)
+    return u, v
+
+
 @dataclasses.dataclass
 class Built:
     """A graph under construction, with the motif of each node and edge (0 is none)."""
@@ -66,15 +71,38 @@ class Built:
                 self.edge_motifs.append(0)
                 count -= 1
 
+    def shuffled(self, generator: np.random.Generator) -> Built:
+        """The same graph, its nodes numbered anew and its edges in another order.
 
-def arrays(built: list[Built], features: int, value: float) -> Arrays:
-    """Graphs as a set's arrays, every feature of every node the same number."""
-    nodes = sum(len(one.node_motifs) for one in built)
-    return {
+        As built, motifs come last, and whoever ranks equal scores by their order could find them.
+        """
+        number = generator.permutation(len(self.node_motifs))
+        nodes = np.argsort(number)
+        edges = generator.permutation(len(self.edges))
+        return Built(
+            [_ends(number, self.edges[i]) for i in edges],
+            [self.edge_motifs[i] for i in edges],
+            [self.node_motifs[i] for i in nodes],
+            [self.roles[i] for i in nodes],
+        )
+
+
+def arrays(
+    built: list[Built], features: int, value: float, generator: np.random.Generator
+) -> tuple[Arrays, np.ndarray]:
+    """Graphs as a set's arrays, each shuffled, every feature of every node the same number.
+
+    Returns:
+        (node_counts, edge_counts, edges, x, edge_motifs, node_motifs; [N] int32 roles of the nodes)
+    """
+    built = [one.shuffled(generator) for one in built]
+    roles = np.array([r for one in built for r in one.roles], dtype=np.int32)
+    found: Arrays = {
         "node_counts": np.array([len(one.node_motifs) for one in built], dtype=np.int32),
         "edge_counts": np.array([len(one.edges) for one in built], dtype=np.int32),
         "edges": np.array([e for one in built for e in one.edges], dtype=np.int32).reshape(-1, 2),
-        "x": np.full((nodes, features), value, dtype=np.float32),
+        "x": np.full((len(roles), features), value, dtype=np.float32),
         "edge_motifs": np.array([m for one in built for m in one.edge_motifs], dtype=np.int32),
         "node_motifs": np.array([m for one in built for m in one.node_motifs], dtype=np.int32),
     }
+    return found, roles

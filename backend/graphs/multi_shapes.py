@@ -36,8 +36,9 @@ def data(seed: int) -> GraphSet:
         for name in chosen:
             one.attach(SHAPES[name][0], int(generator.integers(size)))
         built.append(one)
+    made, _ = arrays(built, FEATURES, 0.1, generator)
     return GraphSet(
-        arrays={**arrays(built, FEATURES, 0.1), "labels": labels},
+        arrays={**made, "labels": labels},
         title="Multi-shapes",
         task="graph",
         class_names=("none, one or all shapes", "two kinds of shapes"),

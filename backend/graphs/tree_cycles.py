@@ -25,11 +25,9 @@ def data(seed: int) -> GraphSet:
     for at in generator.choice(len(built.node_motifs), CYCLES, replace=False):
         built.attach(cycle(LENGTH), int(at))
     built.add_noise(round(NOISE * len(built.node_motifs)), generator)
+    made, roles = arrays([built], FEATURES, 1.0, generator)
     return GraphSet(
-        arrays={
-            **arrays([built], FEATURES, 1.0),
-            "labels": np.array(built.roles, dtype=np.int32),
-        },
+        arrays={**made, "labels": roles},
         title="Tree-Cycles",
         task="node",
         class_names=("tree", "six-cycle"),

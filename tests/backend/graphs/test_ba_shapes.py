@@ -42,15 +42,13 @@ def test_each_house_is_one_and_its_nodes_have_their_places(graphs):
     assert (labels == 0).sum() == (graphs.arrays["node_motifs"] == 0).sum()
 
 
-def test_houses_hang_on_different_nodes_of_the_base(graphs):
-    whole = graph(graphs, 0)
-    assert nx.is_connected(whole)
-    edges, motifs = graphs.arrays["edges"], graphs.arrays["edge_motifs"]
-    in_base = graphs.arrays["node_motifs"][edges] == 0
-    joints = edges[:-70][(in_base.sum(axis=1) == 1)[:-70]]
-    assert (motifs[:-70][(in_base.sum(axis=1) == 1)[:-70]] == 0).all()
-    assert len(joints) == 80
-    assert len(set(joints[:, 1].tolist())) == 80
+def test_every_house_hangs_on_the_base_by_an_edge_that_is_no_reason(graphs):
+    assert nx.is_connected(graph(graphs, 0))
+    edges, motifs = graphs.arrays["edges"], graphs.arrays["node_motifs"]
+    joints = (motifs[edges] == 0).sum(axis=1) == 1
+    assert set(motifs[edges[joints]].max(axis=1).tolist()) == set(range(1, 81))
+    assert 80 <= joints.sum() <= 80 + 70  # Noise may join them once more.
+    assert (graphs.arrays["edge_motifs"][joints] == 0).all()
 
 
 def test_the_seed_decides_the_graph(graphs):

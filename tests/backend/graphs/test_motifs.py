@@ -57,11 +57,13 @@ def test_noise_can_fill_a_graph_to_the_last_edge():
 def test_graphs_stand_one_after_the_other():
     one, other = Built.base(nx.path_graph(3)), Built.base(nx.empty_graph(2))
     one.attach(cycle(3), 0)
-    found = arrays([one, other], 4, 0.5)
+    found, roles = arrays([one, other], 4, 0.5, np.random.default_rng(0))
     assert found["node_counts"].tolist() == [6, 2]
     assert found["edge_counts"].tolist() == [6, 0]
     assert found["edges"].shape == (6, 2)
-    assert found["node_motifs"].tolist() == [0, 0, 0, 1, 1, 1, 0, 0]
+    assert sorted(found["node_motifs"][:6].tolist()) == [0, 0, 0, 1, 1, 1]
+    assert found["node_motifs"][6:].tolist() == roles[6:].tolist() == [0, 0]
+    assert roles.tolist() == found["node_motifs"].tolist()
     assert found["x"].shape == (8, 4)
     assert (found["x"] == 0.5).all()
     assert {name: a.dtype.name for name, a in found.items()} == {
@@ -73,4 +75,30 @@ def test_graphs_stand_one_after_the_other():
 
 
 def test_no_edges_at_all():
-    assert arrays([Built.base(nx.empty_graph(2))], 1, 1.0)["edges"].shape == (0, 2)
+    found, _ = arrays([Built.base(nx.empty_graph(2))], 1, 1.0, np.random.default_rng(0))
+    assert found["edges"].shape == (0, 2)
+
+
+def test_shuffling_keeps_the_graph_and_what_belongs_to_what():
+    built = Built.base(nx.path_graph(6))
+    built.attach(HOUSE, 2)
+    built.attach(cycle(5), 4)
+    shuffled = built.shuffled(np.random.default_rng(3))
+    assert shuffled.edges != built.edges
+    for motif, shape in ((1, nx.house_graph()), (2, nx.cycle_graph(5))):
+        edges = [e for e, m in zip(shuffled.edges, shuffled.edge_motifs, strict=True) if m == motif]
+        assert nx.is_isomorphic(nx.Graph(edges), shape)
+        nodes = {v for v, m in enumerate(shuffled.node_motifs) if m == motif}
+        assert set(nx.Graph(edges)) == nodes
+    assert nx.is_isomorphic(nx.Graph(shuffled.edges), nx.Graph(built.edges))
+
+
+def test_motifs_do_not_come_last():
+    from backend.graphs import ba_2motifs
+
+    made = ba_2motifs.data(0)
+    places = [
+        np.flatnonzero(made.graph(i).arrays["edge_motifs"] > 0).mean() / len(made.graph(i).edges)
+        for i in range(100)
+    ]
+    assert abs(np.mean(places) - 0.5) < 0.05

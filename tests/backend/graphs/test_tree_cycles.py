@@ -32,18 +32,19 @@ def test_the_base_is_a_balanced_binary_tree_and_each_motif_a_six_cycle(graphs):
     assert len(cycles) == 80
     assert all(nx.is_isomorphic(one, nx.cycle_graph(6)) for one in cycles)
     graph(graphs, 0)
-    base = nx.Graph(graphs.arrays["edges"][: TREE - 1].tolist())
-    assert nx.is_tree(base)
-    depth = np.array(list(nx.single_source_shortest_path_length(base, 0).values()))
-    assert np.bincount(depth).tolist() == [2**i for i in range(9)]
-    assert (graphs.arrays["edge_motifs"][: TREE - 1] == 0).all()
+    base = np.flatnonzero(graphs.arrays["node_motifs"] == 0)
+    inside = graph(graphs, 0).subgraph(base.tolist())
+    assert nx.is_connected(inside)
+    assert TREE - 1 <= inside.number_of_edges() <= TREE - 1 + NOISE
+    # Of a binary tree of height 8 half the nodes are leaves; noise makes some of them more.
+    assert abs((np.array([d for _, d in inside.degree]) == 1).sum() - 256) <= 2 * NOISE
 
 
-def test_cycles_hang_on_different_nodes(graphs):
-    edges = graphs.arrays["edges"][:-NOISE]
-    outside = graphs.arrays["node_motifs"][edges] == 0
-    joints = edges[outside.sum(axis=1) == 1]
-    assert len(joints) == len(set(joints[:, 1].tolist())) == 80
+def test_every_cycle_hangs_on_the_tree_by_an_edge_that_is_no_reason(graphs):
+    edges, motifs = graphs.arrays["edges"], graphs.arrays["node_motifs"]
+    joints = (motifs[edges] == 0).sum(axis=1) == 1
+    assert set(motifs[edges[joints]].max(axis=1).tolist()) == set(range(1, 81))
+    assert (graphs.arrays["edge_motifs"][joints] == 0).all()
 
 
 def test_the_seed_decides_the_graph(graphs):
