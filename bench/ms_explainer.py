@@ -1,9 +1,9 @@
 """How well explainers of GNNs find the known reason, how stable they are, and what they cost.
 
 BA-2Motifs: GIN and GCN, MODELS trained models of each, SEEDS explainer seeds of each model, the
-edge AUC of every test graph (100). Of GNNExplainer, SubgraphX and PGExplainer one seed a model, and of
-the first two the first SOME test graphs, as they take long. Then BA-Shapes and the molecules, one
-model of each kind and one seed.
+edge AUC of every test graph (100). Of GNNExplainer, SubgraphX and PGExplainer one seed a model, and
+of the first two the first SOME test graphs, as they take long. Then BA-Shapes and the molecules,
+one model of each kind and one seed.
 
 - `auc_gin`, `auc_gcn`: MSExplainer's mean edge AUC over models, seeds and test graphs.
 - `auc_worst`: its worst mean of one model and seed. `auc_sd`: standard deviation over seeds, a mean
