@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -65,22 +66,22 @@ class GraphSuite(Explainer):
         """
         from backend.graphs.explained import Decision
 
+        method = _Method(model, input, parameters, run)
         chosen = items.to_score(input, parameters.graphs)
         rows: list[dict[str, float]] = []
         done: list[int] = []
         predicted: list[int] = []
         skipped: dict[str, str] = {}
-        generator = run.numpy_generator()
+        generator, scoring = run.numpy_generator(), Scoring(draws=DRAWS)
         for number, item in enumerate(chosen.tolist()):
             run.progress(number, len(chosen), "items explained and scored")
             asked = items.target(input, item, target.label)
             try:
                 decision = Decision(input, asked, run.device)
-                rankings, seconds = _rankings(model, input, asked, parameters, decision, run)
+                rankings, seconds = method.rankings(decision, asked)
             except InputError as error:
                 skipped[str(item)] = str(error)
                 continue
-            scoring = Scoring(draws=DRAWS)
             found = [
                 scored(decision, scores, scoring, generator, run).metrics for scores in rankings
             ]
@@ -107,23 +108,52 @@ class GraphSuite(Explainer):
         )
 
 
-def _rankings(
-    model: Any, graphs: GraphSet, asked: GraphTarget, parameters: Any, decision: Any, run: Run
-) -> tuple[list[np.ndarray], float]:
-    """Scores [e] of one item, or several random ones, and the seconds they took."""
-    if not parameters.explainer:
-        generator = np.random.default_rng([run.seed, decision.part.item])
-        return [generator.random(len(decision.part)) for _ in range(DRAWS)], 0.0
-    try:
-        explainer = catalogue()["graphs"].find(parameters.explainer)
-    except KeyError as error:
-        raise InputError(str(error.args[0]), "explainer") from error
-    if reason := explainer.supports({}, graphs):
-        raise InputError(reason)
-    settings = checked(explainer.Parameters, parameters.settings, parameters.explainer)
-    started = time.perf_counter()
-    found = explainer.explain(model, graphs, asked, settings, cast(Run, _Quiet(run)))
-    return [found.arrays["scores"].astype(np.float64)], time.perf_counter() - started
+class _Method:
+    """What gives scores: an explainer with its settings and its fit, or chance.
+
+    Raises:
+        InputError: there is no such explainer, a setting is not valid, or it cannot serve the GNN.
+    """
+
+    def __init__(self, model: Any, graphs: GraphSet, parameters: Any, run: Run) -> None:
+        self.model, self.graphs, self.run = model, graphs, run
+        self.explainer: Explainer | None = None
+        if not parameters.explainer:
+            return
+        try:
+            self.explainer = catalogue()["graphs"].find(parameters.explainer)
+        except KeyError as error:
+            raise InputError(str(error.args[0]), "explainer") from error
+        if self.explainer.role != "attribution":
+            raise InputError(f"{self.explainer.title} scores no edges.", "explainer")
+        if reason := self.explainer.supports({}, graphs):
+            raise InputError(reason)
+        self.settings = checked(
+            self.explainer.Parameters, parameters.settings, parameters.explainer
+        )
+        self.quiet = _Quiet(run, run.subject or self._fit())
+
+    def _fit(self) -> Explanation | None:
+        """What the explainer learns once; without it, it would learn anew for each item."""
+        step = getattr(self.explainer, "fit", None)
+        if step is None:
+            return None
+        fit = catalogue()["graphs"].find(step)
+        fields = fit.Parameters.model_fields
+        given = {k: v for k, v in self.settings.model_dump().items() if k in fields}
+        asked = fit.Parameters.model_validate(given)
+        return fit.explain(self.model, self.graphs, GraphTarget(), asked, self.run)
+
+    def rankings(self, decision: Any, asked: GraphTarget) -> tuple[list[np.ndarray], float]:
+        """Scores [e] of one item, or several random ones, and the seconds they took."""
+        if self.explainer is None:
+            generator = np.random.default_rng([self.run.seed, decision.part.item])
+            return [generator.random(len(decision.part)) for _ in range(DRAWS)], 0.0
+        started = time.perf_counter()
+        found = self.explainer.explain(
+            self.model, self.graphs, asked, self.settings, cast(Run, self.quiet)
+        )
+        return [found.arrays["scores"].astype(np.float64)], time.perf_counter() - started
 
 
 def _means(found: list[dict[str, float | None]]) -> dict[str, float]:
@@ -139,17 +169,31 @@ class _Quiet:
     """The run of one item: its progress and warnings are not those of the whole job."""
 
     run: Run
+    subject: Explanation | None
 
     def progress(self, done: float, total: float, what: str) -> None:
+        """Only asks whether to go on."""
         self.run.check_cancelled()
 
     def warn(self, message: str) -> None:
         """Warnings of single items are not told."""
 
-    @property
-    def subject(self) -> Explanation | None:
-        """The explainer's fit."""
-        return self.run.subject
+    def batches(
+        self,
+        given: Sequence[Any],
+        size: int,
+        work: Callable[[Sequence[Any]], Sequence[Any]],
+        what: str = "",
+        *,
+        before: int = 0,
+        total: int = 0,
+    ) -> list[Any]:
+        """As the run's, without its progress."""
+        found: list[Any] = []
+        for start in range(0, len(given), size):
+            self.run.check_cancelled()
+            found += work(given[start : start + size])
+        return found
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.run, name)

@@ -105,6 +105,8 @@ def load(folder: Path, ref: ModelRef, device: str) -> Source:  # noqa: ARG001
         arrays = safetensors.numpy.load_file(folder / "data.safetensors")
     except (OSError, ValueError, safetensors.SafetensorError) as error:
         raise ModelError(f"{ref.label()} holds no readable data set: {error}") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{ref.label()} holds no readable data set: config.json is no object")
     if reason := unsupported(config):
         raise ModelError(reason)
     return Source(config["graphs"], arrays)

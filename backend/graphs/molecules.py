@@ -2,7 +2,8 @@
 
 Every set of molecules has the same node features, so that a GNN trained on one reads any molecule:
 the element and the number of neighbours. Nothing about rings or aromaticity is among them, which
-would give an answer away that the GNN has to find in the bonds.
+would give an answer away that the GNN has to find in what is joined to what. The GNNs served here
+do not read the kind of a bond either: to them cyclohexane and benzene are one graph.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from backend.explanation import Explanation
 from backend.graphs.graph_metrics import METRICS
 
 UNKNOWN = "the reason is known for none of the items"
+NO_EDGES = "none of the items has edges"
+OF_REASON = ("edge_auc", "precision")
 EQUAL = 1e-6
 """Values nearer to each other than this are equal."""
 
@@ -61,7 +63,7 @@ def _row(name: str, found: Explanation) -> dict[str, Any]:
         values = values[~np.isnan(values)]
         row[metric.id] = float(values.mean()) if len(values) else None
         if not len(values):
-            undefined[metric.id] = UNKNOWN
+            undefined[metric.id] = UNKNOWN if metric.id in OF_REASON else NO_EDGES
             continue
         found_ends = interval(values.tolist())
         if found_ends.low is not None and found_ends.high is not None:

@@ -64,7 +64,8 @@ class Watch:
         # Streamlit's client looks for the server below a page's own address first, and the browser
         # reports the 404 it expects there.
         probe = re.search(
-            r"/(tokens|concepts|library)/_stcore/(health|host-config)$", message.location["url"]
+            r"/(tokens|graphs|concepts|library)/_stcore/(health|host-config)$",
+            message.location["url"],
         )
         if message.type == "error" and not probe:
             self.errors.append(f"{message.text} ({message.location['url']})")

@@ -52,10 +52,10 @@ def test_fresh_store_to_graphs_and_the_same_after_a_reload(
     watch.follow(page, app.url)
     page.goto(link)
     panels(page)
-    notes = page.locator(PLOT).first.locator(".gtitle").inner_text()
+    notes = page.locator(PLOT).first.locator(".gtitle").text_content()
     page.reload()
     panels(page)
-    assert page.locator(PLOT).first.locator(".gtitle").inner_text() == notes
+    assert page.locator(PLOT).first.locator(".gtitle").text_content() == notes
 
     other = chromium.new_context(viewport=NARROW, color_scheme="dark")
     second = other.new_page()
@@ -78,8 +78,8 @@ def test_a_click_on_an_edge_picks_it_for_every_method(link: str, context: Browse
     box = page.get_by_role("combobox", name="Edge", exact=True)
     expect(box).to_be_visible()
     before = box.input_value()
-    # The last but one of the traces holds the middles of the edges.
-    targets.nth(-2).locator("path.point").nth(5).click(force=True)
+    # The last three traces: the middles of the edges, the nodes, the colour bar.
+    targets.nth(-3).locator("path.point").nth(5).click(force=True)
     expect(box).not_to_have_value(before)
     expect(page.locator(".ytick")).to_have_count(4)
 
