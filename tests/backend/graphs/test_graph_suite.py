@@ -19,9 +19,9 @@ from tests.fake import FakeRun
 SETS = Sets("a" * 64, "b" * 64)
 
 
-def suite(graphs, run=None, **parameters):
+def suite(explained, run=None, **parameters):
     given = GraphSuite.Parameters(**parameters)
-    return GraphSuite().explain(None, graphs, GraphTarget(), given, run or FakeRun())
+    return GraphSuite().explain(None, explained, GraphTarget(), given, run or FakeRun())
 
 
 def comparison(*names, seed=0, **target) -> Comparison:
