@@ -1,6 +1,6 @@
 """What the scorer reads of an edge: the states of its ends, and how the decision leans on it.
 
-All of it comes from one forward and two backward passes, so that a fitted scorer is cheap.
+All of it comes from one forward and one backward pass, so that a fitted scorer is cheap.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ def items(
     """Parts as items; features are not yet standardised over the set."""
     batch = parts(found, classifier.device)
     wanted = torch.tensor(list(labels), dtype=torch.long, device=classifier.device)
-    with torch.no_grad():
-        output = classifier.output(batch)
+    weights = torch.ones(batch.edges, device=classifier.device, requires_grad=True)
+    output = classifier.output(batch, weights)
+    slope = priors.slopes_of(output.logits, weights, wanted)
     ends = np.cumsum([len(part.node_ids) for part in found])[:-1]
-    states = np.split(output.states.cpu().numpy(), ends)
+    states = np.split(output.states.detach().cpu().numpy(), ends)
     nodes = priors.evidence(classifier, batch, output, wanted).cpu().numpy()
-    slopes = priors.split(found, priors.slopes(classifier, batch, wanted))
+    slopes = priors.split(found, slope)
     evidence = np.split(nodes, ends)
     paths = (
         priors.split(found, priors.path(classifier, batch, wanted))
@@ -61,7 +62,14 @@ def items(
         else [np.zeros(0)] * len(found)
     )
     rows = zip(
-        found, labels, states, slopes, evidence, paths, output.readout.cpu().numpy(), strict=True
+        found,
+        labels,
+        states,
+        slopes,
+        evidence,
+        paths,
+        output.readout.detach().cpu().numpy(),
+        strict=True,
     )
     made = []
     for part, label, h, slope, of_nodes, along, readout in rows:
@@ -72,6 +80,7 @@ def items(
                 "gradient": priors.standardised(priors.ranks(np.abs(slope))),
                 "path": priors.standardised(priors.ranks(along)),
             }
+            known[priors.CONSENSUS] = priors.agreed(known, part)
         made.append(Item(part, label, _features(part, h, slope, of_nodes), readout, known))
     return made
 

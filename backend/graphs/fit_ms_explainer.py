@@ -160,6 +160,7 @@ def training_parts(graphs: GraphSet, run: Run) -> list[Part]:
 
 
 PRIORS = {
+    "consensus": "the consensus of evidence, gradient and integrated gradients",
     "evidence": "the evidence in the states an edge joins",
     "gradient": "the gradient of an edge mask",
     "path": "integrated gradients",
@@ -178,13 +179,13 @@ def report(guard: dict[str, Any], graphs: GraphSet) -> tuple[str, ...]:
         "distilled": distilled,
     }
     fidelity = guard["priors"][guard["prior"]]
+    name = PRIORS[guard["prior"]]
     why = (
-        f"On {guard['held_out']} held-out items {PRIORS[guard['prior']]} was the most faithful "
-        f"simple score (key part less rest: {fidelity:+.2f})"
-        if guard["telling"]
-        else "Deleting edges tells little of this GNN, whichever edges they are, so the scorer "
-        f"starts from {PRIORS[guard['prior']]}"
+        f"The scorer starts from {name} (fidelity on {guard['held_out']} held-out items, key part "
+        f"less rest: {fidelity:+.2f})"
     )
+    if not guard["telling"]:
+        why += "; deleting edges tells little of this GNN, whichever edges they are"
     what = shown.get(guard["chosen"], "the scorer that the losses made of it is better, and shown")
     found = [f"{why}; {what}."]
     for label, row in guard["classes"].items():

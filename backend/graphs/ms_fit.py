@@ -1,11 +1,9 @@
 """Fits the scorer to one GNN, and measures on held-out graphs whether to use it.
 
-1. Of the three simple scores (`backend.graphs.priors`) the one is taken whose key parts are the
-   most faithful on held-out training graphs: edges outside the key part, then those inside it, are
-   deleted for good, and fidelity is the mean over scales and graphs of p(key part) - p(rest).
-   Where none reaches TELLING, deletion tells nothing of this GNN: then it is the score that needs
-   no deleted edge, the evidence in the states (of a node task the gradient, as there only the
-   target's state is read out).
+1. The start is the consensus of three simple scores (`backend.graphs.priors`), or one of them where
+   it is ahead of the consensus by AHEAD on held-out training graphs: edges outside the key part,
+   then those inside it, are deleted for good, and fidelity is the mean over scales and graphs of
+   p(key part) - p(rest).
 2. The scorer learns to give that score from what it reads of an edge: the same for all graphs, so
    that what is chance in one graph is averaged out.
 3. From there each start goes on with the losses of `backend.graphs.ms_losses`, with a pull back.
@@ -42,8 +40,10 @@ HELD = 100
 """Held-out items at most, and no more than a fifth."""
 STEPS = 300
 """Of learning the simple score, all edges at once."""
+AHEAD = 0.1
+"""Of fidelity: what a single score must be ahead of the consensus."""
 TELLING = 0.15
-"""Fidelity below which deletion is no guide."""
+"""Fidelity below which deletion is no guide: no simple score reaches it."""
 MARGIN = 0.01
 """Of fidelity: what a candidate must be ahead of the simpler one before it."""
 PRIOR, SCORER = "prior", "scorer"
@@ -116,7 +116,7 @@ def fit(
     training = [found[i] for i in order[len(held) :]] or held
     budgets = tuple(parameters.budgets)
     simple = _simplest(classifier, training, held, budgets)
-    best = simple[_first(simple, node_task=held[0].part.node is not None)]
+    best = simple[_first({name: pair[1].mean for name, pair in simple.items()})]
     learned = _distilled(best[0], training, int(generator.integers(2**31)), run)
     candidates = [best[0], learned]
     for restart in range(parameters.restarts):
@@ -193,12 +193,12 @@ def keys(
     return found
 
 
-def _first(simple: dict[str, tuple[Fitted, Fidelity]], *, node_task: bool) -> str:
+def _first(fidelities: dict[str, float]) -> str:
     """Name of the simple score to start from."""
-    name = max(simple, key=lambda one: simple[one][1].mean)
-    if simple[name][1].mean >= TELLING:
-        return name
-    return "gradient" if node_task else "evidence"
+    best = max(priors.SINGLE, key=lambda name: fidelities[name])
+    if fidelities[best] > fidelities[priors.CONSENSUS] + AHEAD:
+        return best
+    return priors.CONSENSUS
 
 
 def _simplest(
