@@ -33,8 +33,7 @@ class Desk:
             metavar="N",
             type=int,
             default=ITEMS,
-            help=f"how many test graphs (or nodes) are scored (default {ITEMS}); --graph or --node "
-            "scores that one alone",
+            help=f"how many test graphs (or nodes) are scored (default {ITEMS})",
         )
 
     def comparison(self, given: argparse.Namespace, engine: Engine) -> Comparison:
