@@ -40,9 +40,9 @@ RANKED = Ranked("edge", edge_names, lambda found: bool(found.values["signed"]))
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """How all panels are drawn: which part, at which scale, up to which end of the colours."""
+    """How all panels are drawn: on one scale of colours or each its own, and which part."""
 
-    limit: float | None = None
+    shared: bool = True
     shown: Shown = "all"
     scale: int | None = None
     marked: int | None = None
@@ -92,7 +92,7 @@ def view(items: Sequence[Item], prefix: str) -> View:
         )
     marked = st.session_state.get(_picked(prefix))
     return View(
-        limit=None if scale == OWN else 0.0,
+        shared=scale == SHARED,
         shown=shown,
         scale=at,
         marked=marked[1] if marked and marked[0] == "edge" else None,
@@ -114,7 +114,7 @@ def panel(item: Item, view: View, ends: Mapping[str, float], prefix: str) -> Non
     """One method's scores on the graph; a click picks an edge or a node for all panels."""
     shown = found(item)
     key = f"{prefix}.panel.{item.request.explainer}"
-    limit = None if view.limit is None else ends.get(str(shown.values["unit"])) or None
+    limit = (ends.get(str(shown.values["unit"])) or None) if view.shared else None
     st.plotly_chart(
         graph.figure(
             shown,
