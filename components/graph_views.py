@@ -45,6 +45,7 @@ class View:
     shared: bool = True
     shown: Shown = "all"
     scale: int | None = None
+    share: float | None = None
     marked: int | None = None
 
 
@@ -78,7 +79,7 @@ def view(items: Sequence[Item], prefix: str) -> View:
         help="Key part: of a method with scales its own, of any other the same share of its "
         "highest scores.",
     )
-    at = None
+    at = share = None
     multi = scaled(items)
     if multi:
         scales = found(multi[0]).values["scales"]
@@ -90,11 +91,13 @@ def view(items: Sequence[Item], prefix: str) -> View:
             key=f"{prefix}.at.{len(scales)}",
             help="The share of edges the key part may hold; the parts are nested.",
         )
+        share = float(scales[at]["budget"])
     marked = st.session_state.get(_picked(prefix))
     return View(
         shared=scale == SHARED,
         shown=shown,
         scale=at,
+        share=share,
         marked=marked[1] if marked and marked[0] == "edge" else None,
     )
 
@@ -122,6 +125,7 @@ def panel(item: Item, view: View, ends: Mapping[str, float], prefix: str) -> Non
             limit=limit,
             shown=view.shown,
             scale=view.scale,
+            share=view.share,
             marked=view.marked,
         ),
         theme=None,

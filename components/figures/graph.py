@@ -61,6 +61,7 @@ def figure(
     limit: float | None = None,
     shown: Shown = "all",
     scale: int | None = None,
+    share: float | None = None,
     marked: int | None = None,
 ) -> go.Figure:
     """The explained part of a graph with its scores.
@@ -69,13 +70,14 @@ def figure(
         found: of kind "edges".
         limit: the score the strongest colour stands for; None is the largest here.
         shown: all edges, the key part, or the rest; the others stay as thin dotted lines.
-        scale: which key part, of a method with scales.
+        scale: which key part, of a method with scales; share: of any other, how many of its
+            highest scores.
         marked: an edge that is pointed out, by its number in the part.
 
     Points carry `["edge", number]` or `["node", number]` as customdata.
     """
     look = theme_of(theme)
-    part = drawn(found, shown, scale)
+    part = drawn(found, shown, scale, share=share)
     edges = found.arrays["edges"][part.edges]
     loop = 0.6 / max(np.sqrt(len(part.nodes)), 3.0)
     ways = paths(found.arrays["positions"], edges, bool(found.values["directed"]), loop)

@@ -66,6 +66,13 @@ def test_key_part_and_rest_are_the_whole():
     assert key(found, 0).sum() == 2
 
 
+def test_the_key_part_of_a_method_without_scales_is_a_share():
+    found = explained(RING, np.arange(8))
+    for share, count in ((0.25, 2), (0.5, 4)):
+        inside = targets(graph.figure(found, shown="key", share=share))
+        assert sorted(d[1] for d in inside if d[0] == "edge") == list(range(8 - count, 8))
+
+
 def test_large_parts_show_the_edges_that_carry_the_mass():
     generator = np.random.default_rng(0)
     edges = generator.integers(0, 300, size=(1000, 2))
