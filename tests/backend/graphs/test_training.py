@@ -28,8 +28,8 @@ def rings(count=60, seed=0):
         if label:
             one.attach(cycle(3), 1)
         built.append(one)
-    found = arrays(built, 3, 1.0)
     generator = np.random.default_rng(seed)
+    found, _ = arrays(built, 3, 1.0, generator)
     found["x"] += 0.1 * generator.normal(size=found["x"].shape).astype(np.float32)
     found["x"][found["node_motifs"] > 0, 0] = -1
     return GraphSet(
@@ -40,9 +40,10 @@ def rings(count=60, seed=0):
 def nodes(seed=0):
     """Two cycles in one graph; a node's class is its cycle, of which the features tell."""
     built = Built.base(nx.disjoint_union(nx.cycle_graph(100), nx.cycle_graph(100)))
-    labels = np.repeat([0, 1], 100).astype(np.int32)
-    found = arrays([built], 3, 0.0)
-    noise = np.random.default_rng(seed).normal(size=(200, 3))
+    built.roles = np.repeat([0, 1], 100).tolist()
+    generator = np.random.default_rng(seed)
+    found, labels = arrays([built], 3, 0.0, generator)
+    noise = generator.normal(size=(200, 3))
     found["x"] = (noise + 2 * labels[:, None]).astype(np.float32)
     return GraphSet(arrays={**found, "labels": labels}, task="node", class_names=("a", "b"))
 
@@ -211,7 +212,7 @@ def test_a_graph_without_edges_and_self_loops_are_trained_on(kind):
     looped.add_edge(1, 1)
     built = [Built.base(plain if i % 2 else looped) for i in range(20)]
     labels = np.arange(20, dtype=np.int32) % 2
-    found = arrays(built, 2, 1.0)
+    found, _ = arrays(built, 2, 1.0, np.random.default_rng(0))
     found["x"] += np.random.default_rng(0).normal(size=found["x"].shape).astype(np.float32)
     graphs = GraphSet(arrays={**found, "labels": labels}, class_names=("a", "b"))
     _, logits, _ = train(graphs, kind=kind, epochs=2)
