@@ -126,8 +126,13 @@ def pairs(graphs: GraphSet, count: int) -> Iterator[float]:
         decision = Decision(graphs, items.target(graphs, item))
         run: Any = BareRun(0)
         started = time.perf_counter()
-        [given] = edge_features.items(decision.classifier, [decision.part], [decision.label])
-        scorer.masks(decision.classifier, given)
+        [given] = edge_features.items(
+            decision.classifier,
+            [decision.part],
+            [decision.label],
+            with_priors=scorer.shows_prior,
+        )
+        scorer.masks(given)
         ours = time.perf_counter() - started
         started = time.perf_counter()
         gnn_explainer.learned(decision, settings, run)

@@ -13,8 +13,6 @@ from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
 from backend.graphs.layout import positions
 from backend.graphs.part import Part
 
-BONDS = ("single", "double", "triple", "aromatic")
-
 
 class Decision:
     """What is explained: a part, the GNN, and the class whose probability is in question.
@@ -121,13 +119,8 @@ def _values(decision: Decision) -> dict[str, Any]:
 def _of_nodes(part: Part, scores: np.ndarray) -> np.ndarray:
     """[n] the score of largest size among a node's edges; 0 for a node without edges."""
     found = np.zeros(len(part.node_ids), dtype=np.float32)
-    order = np.argsort(np.abs(scores), kind="stable")  # The last one written is the largest.
-    for end in (0, 1):
-        ends = part.edges[order, end]
-        larger = np.abs(scores[order])
-        best = np.zeros(len(found), dtype=np.float32)
-        best[ends] = scores[order]
-        size = np.zeros(len(found), dtype=np.float32)
-        size[ends] = larger
-        found = np.where(size > np.abs(found), best, found)
+    ends = np.concatenate([part.edges[:, 1], part.edges[:, 0]])
+    twice = np.concatenate([scores, scores])
+    order = np.argsort(np.abs(twice), kind="stable")
+    found[ends[order]] = twice[order]  # The last one written is the largest.
     return found

@@ -10,6 +10,7 @@ from pydantic import Field
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
+from backend.graphs import items
 from backend.graphs.explanation import TRAIN, GraphExplanation, GraphSet, GraphTarget
 from backend.graphs.part import Part
 from backend.threads import one_thread
@@ -121,8 +122,7 @@ def fit(
 def _fit(
     classifier: Classifier, graphs: GraphSet, parameters: FitParameters, run: Run
 ) -> tuple[Fitted, dict[str, Any]]:
-    from backend.graphs import edge_features, ms_fit
-    from backend.graphs.classifier import probabilities
+    from backend.graphs import batch, edge_features, ms_fit
 
     parts = [part for part in training_parts(graphs, run) if len(part)]
     if not parts:
@@ -133,8 +133,8 @@ def _fit(
     found = []
     for start in range(0, len(parts), 64):
         some = parts[start : start + 64]
-        logits = [classifier.cut(part, np.ones((1, len(part)), bool))[0] for part in some]
-        labels = [int(probabilities(row).argmax()) for row in logits]
+        logits = classifier.logits(batch.parts(some, classifier.device))
+        labels = logits.argmax(dim=1).tolist()
         run.progress(start, len(parts), "reading the training graphs")
         found += edge_features.items(classifier, some, labels, with_priors=True)
     return ms_fit.fit(classifier, found, parameters, run)
@@ -142,21 +142,13 @@ def _fit(
 
 def training_parts(graphs: GraphSet, run: Run) -> list[Part]:
     """Parts of the training items, at most `GRAPHS` graphs or `NODES` nodes, drawn by the seed."""
-    owners = np.repeat(np.arange(len(graphs)), graphs.arrays["node_counts"])
-    count = len(graphs) if graphs.task == "graph" else len(owners)
-    chosen = np.arange(count)
+    chosen = np.arange(items.count(graphs))
     if "split" in graphs.arrays and (graphs.arrays["split"] == TRAIN).any():
         chosen = np.flatnonzero(graphs.arrays["split"] == TRAIN)
     limit = GRAPHS if graphs.task == "graph" else NODES
     if len(chosen) > limit:
         chosen = np.sort(run.numpy_generator().choice(chosen, limit, replace=False))
-    if graphs.task == "graph":
-        return [Part.of(graphs, GraphTarget(graph=int(i))) for i in chosen]
-    first = np.concatenate([[0], np.cumsum(graphs.arrays["node_counts"])])
-    return [
-        Part.of(graphs, GraphTarget(graph=int(owners[i]), node=int(i - first[owners[i]])))
-        for i in chosen
-    ]
+    return [Part.of(graphs, items.target(graphs, item)) for item in chosen.tolist()]
 
 
 PRIORS = {

@@ -82,11 +82,13 @@ class MSExplainer(Explainer):
         if not len(part):
             masks, scores = np.zeros((len(budgets), 0), np.float32), np.zeros(0, np.float32)
         else:
-            (item,) = edge_features.items(decision.classifier, [part], [decision.label])
+            (item,) = edge_features.items(
+                decision.classifier, [part], [decision.label], with_priors=fitted.shows_prior
+            )
             offset = None
             if parameters.refine:
                 offset = refined(decision.classifier, fitted, item, parameters.refine_steps, run)
-            masks = fitted.masks(decision.classifier, item, offset)
+            masks = fitted.masks(item, offset)
             scores = masks.mean(axis=0)
         key, values = _parts(decision, scores, budgets, parameters.connected)
         return explained(

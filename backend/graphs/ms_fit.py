@@ -65,16 +65,19 @@ class Fitted:
     prior: str
     use: str = SCORER
 
+    @property
+    def shows_prior(self) -> bool:
+        """Whether items must come with their priors."""
+        return self.use == PRIOR
+
     @torch.no_grad()
-    def masks(
-        self, classifier: Classifier, item: Item, offset: np.ndarray | None = None
-    ) -> np.ndarray:
+    def masks(self, item: Item, offset: np.ndarray | None = None) -> np.ndarray:
         """[K, e] float32 without noise, at a temperature set by the spread of the scores.
 
         Args:
             offset: [e], added to the scores of all scales, see `backend.graphs.refine`.
         """
-        raw = self.raw(classifier, [item]).double().cpu()
+        raw = self.raw([item]).double().cpu()
         if offset is not None:
             raw = raw + torch.from_numpy(offset)
         owners = torch.zeros(raw.shape[1], dtype=torch.long)
@@ -84,22 +87,15 @@ class Fitted:
             rows.append(torch.sigmoid(z - thresholds(z, owners, 1, budget)))
         return np.asarray(torch.stack(rows).float().numpy())
 
-    def raw(self, classifier: Classifier, found: Sequence[Item]) -> Tensor:
-        """[K, edges] scores of items side by side."""
-        if self.use == PRIOR:
-            with torch.enable_grad():
-                simple = [self._simple(classifier, item) for item in found]
+    def raw(self, found: Sequence[Item]) -> Tensor:
+        """[K, edges] scores of items side by side; items with priors where one is shown."""
+        if self.shows_prior:
+            simple = [item.priors[self.prior] for item in found]
             return torch.from_numpy(np.concatenate(simple)).expand(len(self.budgets), -1)
         features = np.concatenate([item.features for item in found])
         scaled = ((features - self.mean) / self.deviation).astype(np.float32)
         scores: Tensor = self.scorer(torch.from_numpy(scaled))
         return scores
-
-    def _simple(self, classifier: Classifier, item: Item) -> np.ndarray:
-        known = item.priors.get(self.prior)
-        if known is not None:
-            return known
-        return priors.prior(classifier, self.prior, item.part, item.label)
 
 
 def fit(
@@ -162,7 +158,7 @@ class Fidelity:
         """Measured on held-out items, a mean over the scales."""
         rows = []
         for item in held:
-            key = keys(one.masks(classifier, item).mean(axis=0), one.budgets)
+            key = keys(one.masks(item).mean(axis=0), one.budgets)
             logits = classifier.cut(item.part, np.concatenate([key, ~key]))
             p = probabilities(logits)[:, item.label]
             rows.append([p[: len(key)].mean(), p[len(key) :].mean()])
@@ -256,7 +252,7 @@ def _train(
         for start in range(0, len(order), BATCH):
             some = [training[i] for i in order[start : start + BATCH]]
             batch = parts([item.part for item in some], classifier.device)
-            raw = one.raw(classifier, some).to(classifier.device)
+            raw = one.raw(some).to(classifier.device)
             masks = noisy(raw, batch.owners, batch.count, one.budgets, temperature, generator)
             labels = torch.tensor([item.label for item in some], device=classifier.device)
             readout = torch.from_numpy(np.stack([item.readout for item in some]))

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backend.graphs.batch import Batch, parts
+from backend.graphs.batch import Batch
 from backend.graphs.classifier import Classifier
 from backend.graphs.gnn import POOLS, Output
 from backend.graphs.part import Part
@@ -59,7 +59,7 @@ def evidence(classifier: Classifier, batch: Batch, output: Output, labels: Tenso
     return (slope * state.detach()).sum(dim=1)
 
 
-def slopes(classifier: Classifier, batch: Batch, labels: Tensor, mask: float = 1.0) -> Tensor:
+def slopes(classifier: Classifier, batch: Batch, labels: Tensor, mask: float) -> Tensor:
     """[edges of the batch] gradient of the log-odds where every edge's mask is `mask`."""
     weights = torch.full((batch.edges,), mask, device=classifier.device, requires_grad=True)
     return slopes_of(classifier.logits(batch, weights), weights, labels)
@@ -75,26 +75,6 @@ def path(classifier: Classifier, batch: Batch, labels: Tensor) -> Tensor:
     """[edges of the batch] the mean gradient on the way from mask 0 to mask 1."""
     points = [(step + 0.5) / STEPS for step in range(STEPS)]
     return torch.stack([slopes(classifier, batch, labels, at) for at in points]).mean(dim=0)
-
-
-def prior(classifier: Classifier, name: str, part: Part, label: int) -> np.ndarray:
-    """[e] float32 one of the three of one part, as standardised ranks.
-
-    Args:
-        name: one of NAMES.
-    """
-    batch = parts([part], classifier.device)
-    labels = torch.tensor([label], device=classifier.device)
-    if name == CONSENSUS:
-        return agreed({one: prior(classifier, one, part, label) for one in SINGLE}, part)
-    if name == "evidence":
-        with torch.no_grad():
-            output = classifier.output(batch)
-        nodes = evidence(classifier, batch, output, labels).cpu().numpy()
-        return of_ends(part, nodes)
-    if name == "gradient":
-        return standardised(ranks(slopes(classifier, batch, labels).abs().cpu().numpy()))
-    return standardised(ranks(path(classifier, batch, labels).cpu().numpy()))
 
 
 def agreed(single: dict[str, np.ndarray], part: Part) -> np.ndarray:

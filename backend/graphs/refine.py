@@ -19,7 +19,7 @@ PULL = 0.01
 def refined(classifier: Classifier, fitted: Fitted, item: Item, steps: int, run: Run) -> np.ndarray:
     """[e] float32 offsets to the scores of all scales, after `steps` of Adam without noise."""
     batch = parts([item.part], classifier.device)
-    raw = fitted.raw(classifier, [item]).detach().to(classifier.device)
+    raw = fitted.raw([item]).detach().to(classifier.device)
     offset = torch.zeros(batch.edges, device=classifier.device, requires_grad=True)
     optimiser = torch.optim.Adam([offset], lr=0.05)
     labels = torch.tensor([item.label], device=classifier.device)

@@ -7,9 +7,8 @@ from collections import defaultdict
 import numpy as np
 
 from backend.graphs.explanation import GraphExplanation
+from backend.graphs.molecules import BOND_NAMES
 
-BONDS = ("single", "double", "triple", "aromatic")
-"""What the numbers in `arrays["bonds"]` mean."""
 ATOMS = {
     "light": {
         "N": "#2447b2", "O": "#c0271a", "S": "#8a6a00", "P": "#b35900", "F": "#2c7a2c",
@@ -41,7 +40,7 @@ def bond_lines(found: GraphExplanation, edges: np.ndarray) -> dict[str, list[np.
     lines: dict[str, list[np.ndarray]] = defaultdict(list)
     for i in edges.tolist():
         u, v = ends[i]
-        kind = BONDS[int(found.arrays["bonds"][i])]
+        kind = BOND_NAMES[int(found.arrays["bonds"][i])]
         start, end = at[u], at[v]
         way = end - start
         across = np.array([-way[1], way[0]]) / max(float(np.linalg.norm(way)), 1e-9)
