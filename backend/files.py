@@ -1,4 +1,4 @@
-"""What all families' files have in common: cells that run nothing, JSON without NaN, flags."""
+"""What all families' files have in common: reading, cells that run nothing, JSON, flags."""
 
 from __future__ import annotations
 
@@ -7,15 +7,34 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import safetensors.numpy
 from pydantic import JsonValue
 
+from backend.errors import InputError
 from backend.explanation import Explanation
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def contents(path: Path, most_mb: float) -> bytes:
+    """The bytes of a file that is brought, up to one past the limit: that is enough to refuse it.
+
+    Args:
+        most_mb: the limit (MB); a file like /dev/zero has no end.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(int(most_mb * 1e6) + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"The file cannot be read ({reason}).", str(path)) from error
 
 
 def cell(text: str) -> str:

@@ -12,6 +12,7 @@ from backend.bootstrap import LEVEL
 from backend.commands import work
 from backend.engine.engine import Engine
 from backend.errors import InputError, VitrineError, shown
+from backend.files import contents
 from backend.settings import Settings
 from backend.tokens import arguments, inputs, needles, suite, suite_table
 from backend.tokens.measured import MEASURED, Measured
@@ -118,7 +119,7 @@ def _cases(given: argparse.Namespace, settings: Settings) -> tuple[suite.Case, .
         items = suite.DEFAULT_ITEMS if given.items is None else given.items
         return suite.generated(kinds, sizes, items, given.seed)
     path = Path(given.suite)
-    data = arguments.contents(path, settings)
+    data = contents(path, settings.max_upload_mb)
     found = inputs.brought(path.name, data, settings, given.column)
     return suite.of_file(
         [dataclasses.replace(one, prompt=arguments.as_asked(one.prompt, given)) for one in found]

@@ -11,11 +11,13 @@ from pydantic import ValidationError
 
 from backend.concepts import heads, inputs, tabular, thumbnails
 from backend.concepts.columns import Mapping
-from backend.concepts.examples import EXAMPLES, OWN, Example, example
+from backend.concepts.examples import EXAMPLES, OWN, example
 from backend.concepts.explanation import Bottleneck, ConceptTable, ConceptTarget, Training
 from backend.concepts.guess import guess
 from backend.errors import InputError, shown
+from backend.examples import flagged
 from backend.explanation import ModelRef
+from backend.files import contents
 from backend.settings import Settings
 
 WHOLE = ("label", "prediction", "group", "reference")
@@ -78,13 +80,15 @@ def table(given: argparse.Namespace, settings: Settings) -> ConceptTable | None:
         _none_of(given, OF_TABLE, "is about a table", "Give one with --input.")
         return None
     _none_of(given, RECIPE, "is about training an example", "Give one with --example.")
-    frame = inputs.read(given.input.name, contents(given.input, settings), settings)
+    frame = inputs.read(given.input.name, contents(given.input, settings.max_table_mb), settings)
     found = tabular.build(frame, mapping(given, guess(frame)), given.bottleneck)
     if given.head is not None:
-        head = heads.read(given.head.name, contents(given.head, settings), found, settings)
+        head = heads.read(
+            given.head.name, contents(given.head, settings.max_table_mb), found, settings
+        )
         found = heads.attach(found, head, given.bottleneck, given.head.name)
     if given.images is not None:
-        data = contents(given.images, settings)
+        data = contents(given.images, settings.max_table_mb)
         found = thumbnails.attach(found, given.images.name, data, settings)
     return found
 
@@ -95,14 +99,7 @@ def model(given: argparse.Namespace) -> ModelRef:
     Raises:
         InputError: there is no such example.
     """
-    return ModelRef(name=OWN if given.example is None else _example(given.example).model)
-
-
-def _example(name: str) -> Example:
-    try:
-        return example(name)
-    except KeyError as error:
-        raise InputError(f"{error.args[0]}.", "--example") from error
+    return ModelRef(name=OWN if given.example is None else flagged(example, given.example).model)
 
 
 def target(given: argparse.Namespace) -> ConceptTarget:
@@ -113,7 +110,7 @@ def target(given: argparse.Namespace) -> ConceptTarget:
     """
     changes: dict[str, Any] = {"recipe": None, "sample": given.sample, "label": given.label}
     if given.example is not None:
-        recipe = _example(given.example).recipe.model_dump()
+        recipe = flagged(example, given.example).recipe.model_dump()
         asked = {
             "bottleneck": given.bottleneck,
             "training": given.training,
@@ -199,21 +196,6 @@ def _changed(
             "classes": [{"name": n, "column": c} for n, c in classes.items() if c],
         }
     )
-
-
-def contents(path: Path, settings: Settings) -> bytes:
-    """The bytes of a file that is brought.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            # One byte past the limit is enough to refuse it: /dev/zero has no end.
-            return file.read(int(settings.max_table_mb * 1e6) + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"The file cannot be read ({reason}).", str(path)) from error
 
 
 def _from_json(text: str) -> Mapping:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from backend import examples
 from backend.concepts.explanation import Recipe
 
 OWN = "table"
 """The preset that stands for predictions a person brings: there is no model to load."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
-    """A bundled data set with a recipe, and what to look at."""
-
-    id: str
-    title: str
-    about: str
-    model: str
-    """Id of the preset."""
-    recipe: Recipe
-
+Example = examples.Example[Recipe]
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -66,7 +55,4 @@ def example(name: str) -> Example:
     Raises:
         KeyError: there is none; the text lists those there are.
     """
-    for entry in EXAMPLES:
-        if entry.id == name:
-            return entry
-    raise KeyError(f"no example '{name}'; there are {', '.join(e.id for e in EXAMPLES)}")
+    return examples.find(EXAMPLES, name)

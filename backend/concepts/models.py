@@ -7,18 +7,14 @@ on, and how they are put together, is decided by a recipe's seed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-import safetensors
-import safetensors.numpy
-
+from backend import carried
 from backend.bundle import Arrays
 from backend.concepts import cancer, digits, shapes
 from backend.concepts.explanation import ConceptTable
 from backend.concepts.samples import Data
-from backend.errors import ModelError
 from backend.explanation import ModelRef
 
 CARRIERS = {
@@ -74,16 +70,7 @@ def convert(carrier: Path, folder: Path) -> None:
     Raises:
         ModelError: it is no carrier of the Concepts family, or cannot be read.
     """
-    if carrier.name not in CARRIERS:
-        raise ModelError(f"{carrier.name} carries none of {', '.join(CARRIERS.values())}.")
-    id = CARRIERS[carrier.name]
-    read = READERS.get(id)
-    try:
-        arrays = read(carrier) if read else {}
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{carrier.name} cannot be read: {error}") from error
-    safetensors.numpy.save_file(arrays, folder / "data.safetensors")
-    (folder / "config.json").write_text(json.dumps({"data": id}), encoding="utf-8")
+    carried.convert(carrier, folder, CARRIERS, READERS, "data")
 
 
 def unsupported(config: dict[str, object]) -> str | None:
@@ -99,11 +86,5 @@ def load(folder: Path, ref: ModelRef, device: str) -> Source:  # noqa: ARG001
     Raises:
         ModelError: the folder holds no data set.
     """
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        arrays = safetensors.numpy.load_file(folder / "data.safetensors")
-    except (OSError, ValueError, safetensors.SafetensorError) as error:
-        raise ModelError(f"{ref.label()} holds no readable data set: {error}") from error
-    if reason := unsupported(config):
-        raise ModelError(reason)
+    config, arrays = carried.load(folder, ref, unsupported)
     return Source(config["data"], arrays)

@@ -9,10 +9,12 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from backend.errors import InputError, shown
+from backend.examples import flagged
 from backend.explanation import ModelRef
+from backend.files import contents
 from backend.graphs import inputs, own_weights
 from backend.graphs.architecture import Architecture, Kind, Pooling
-from backend.graphs.examples import OWN, Example, example
+from backend.graphs.examples import OWN, example
 from backend.graphs.explanation import GraphSet, GraphTarget
 from backend.settings import Settings
 
@@ -101,7 +103,7 @@ def graph_set(given: argparse.Namespace, settings: Settings) -> GraphSet | None:
     if given.weights is None:
         return found
     architecture = _architecture(given, found)
-    data = contents(given.weights, settings)
+    data = contents(given.weights, settings.max_graph_mb)
     weights = own_weights.read(given.weights.name, data, architecture, settings)
     return own_weights.attached(found, architecture, weights)
 
@@ -112,14 +114,7 @@ def model(given: argparse.Namespace) -> ModelRef:
     Raises:
         InputError: there is no such example.
     """
-    return ModelRef(name=OWN if given.example is None else _example(given.example).model)
-
-
-def _example(name: str) -> Example:
-    try:
-        return example(name)
-    except KeyError as error:
-        raise InputError(f"{error.args[0]}.", "--example") from error
+    return ModelRef(name=OWN if given.example is None else flagged(example, given.example).model)
 
 
 def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTarget:
@@ -142,7 +137,7 @@ def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTa
             "epochs": given.epochs,
             "seed": given.train_seed,
         }
-        recipe = _example(given.example).recipe.model_dump()
+        recipe = flagged(example, given.example).recipe.model_dump()
         changes["recipe"] = recipe | {k: v for k, v in asked.items() if v is not None}
     try:
         return GraphTarget.model_validate(changes)
@@ -168,27 +163,13 @@ def check(found: GraphSet, asked: GraphTarget) -> None:
             raise InputError(f"There is no {value}.", flag, f"Choose from 0 to {size - 1}.")
 
 
-def contents(path: Path, settings: Settings) -> bytes:
-    """The bytes of a file that is brought.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            # One byte past the limit is enough to refuse it: /dev/zero has no end.
-            return file.read(inputs.contents_limit(settings))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"The file cannot be read ({reason}).", str(path)) from error
-
-
 def _graphs(given: argparse.Namespace, settings: Settings) -> GraphSet:
     if given.smiles is not None:
         _none_of(given, {"nodes": "--nodes"}, "goes with a table of edges", "Give --input.")
         return inputs.read("molecule.smi", given.smiles.encode("utf-8", "replace"), settings)
-    nodes = None if given.nodes is None else (given.nodes.name, contents(given.nodes, settings))
-    data = contents(given.input, settings)
+    most = settings.max_graph_mb
+    nodes = None if given.nodes is None else (given.nodes.name, contents(given.nodes, most))
+    data = contents(given.input, most)
     return inputs.read(given.input.name, data, settings, nodes=nodes, directed=given.directed)
 
 

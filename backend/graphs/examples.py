@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from backend import examples
 from backend.graphs.explanation import Recipe
 
 OWN = "own"
 """The preset that stands for a GNN and graphs that a person brings."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
-    """A bundled data set with a recipe, and what to look at."""
-
-    id: str
-    title: str
-    about: str
-    model: str
-    """Id of the preset."""
-    recipe: Recipe
-
+Example = examples.Example[Recipe]
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -87,7 +76,4 @@ def example(name: str) -> Example:
     Raises:
         KeyError: there is none; the text lists those there are.
     """
-    for found in EXAMPLES:
-        if found.id == name:
-            return found
-    raise KeyError(f"no example '{name}'; there are {', '.join(e.id for e in EXAMPLES)}")
+    return examples.find(EXAMPLES, name)

@@ -82,11 +82,6 @@ def read(
     return assembled(sketch)
 
 
-def contents_limit(settings: Settings) -> int:
-    """Bytes after which a file needs no further reading: it is refused."""
-    return int(settings.max_graph_mb * 1e6) + 1
-
-
 def _checked(name: str, data: bytes, settings: Settings) -> None:
     """Check what can be told before reading."""
     if len(data) > settings.max_graph_mb * 1e6:

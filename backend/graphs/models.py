@@ -7,15 +7,11 @@ reads it. Which items are trained on is decided by a recipe's seed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-import safetensors
-import safetensors.numpy
-
+from backend import carried
 from backend.bundle import Arrays
-from backend.errors import ModelError
 from backend.explanation import ModelRef
 from backend.graphs import (
     ba_2motifs,
@@ -75,16 +71,7 @@ def convert(carrier: Path, folder: Path) -> None:
     Raises:
         ModelError: it is no carrier of the Graphs family, or cannot be read.
     """
-    if carrier.name not in CARRIERS:
-        raise ModelError(f"{carrier.name} carries none of {', '.join(CARRIERS.values())}.")
-    id = CARRIERS[carrier.name]
-    read = READERS.get(id)
-    try:
-        arrays = read(carrier) if read else {}
-    except (OSError, ValueError, IndexError) as error:
-        raise ModelError(f"{carrier.name} cannot be read: {error}") from error
-    safetensors.numpy.save_file(arrays, folder / "data.safetensors")
-    (folder / "config.json").write_text(json.dumps({"graphs": id}), encoding="utf-8")
+    carried.convert(carrier, folder, CARRIERS, READERS, "graphs")
 
 
 def unsupported(config: dict[str, object]) -> str | None:
@@ -100,13 +87,5 @@ def load(folder: Path, ref: ModelRef, device: str) -> Source:  # noqa: ARG001
     Raises:
         ModelError: the folder holds no data set.
     """
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        arrays = safetensors.numpy.load_file(folder / "data.safetensors")
-    except (OSError, ValueError, safetensors.SafetensorError) as error:
-        raise ModelError(f"{ref.label()} holds no readable data set: {error}") from error
-    if not isinstance(config, dict):
-        raise ModelError(f"{ref.label()} holds no readable data set: config.json is no object")
-    if reason := unsupported(config):
-        raise ModelError(reason)
+    config, arrays = carried.load(folder, ref, unsupported)
     return Source(config["graphs"], arrays)

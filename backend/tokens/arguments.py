@@ -9,6 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from backend.errors import InputError, shown
+from backend.examples import flagged
+from backend.files import contents
 from backend.settings import Settings
 from backend.tokens import inputs
 from backend.tokens.examples import EXAMPLES, example
@@ -54,10 +56,7 @@ def prompt(given: argparse.Namespace, settings: Settings) -> Prompt:
         InputError: there is no such example, file or row, or it cannot be used.
     """
     if given.example is not None:
-        try:
-            found = example(given.example).prompt
-        except KeyError as error:
-            raise InputError(f"{error.args[0]}.", "--example") from error
+        found = flagged(example, given.example).prompt
     elif given.text is not None:
         found = Prompt.of(given.text)
     else:
@@ -105,23 +104,8 @@ def check_span(span: tuple[int, ...] | None, answer: int) -> None:
         )
 
 
-def contents(path: Path, settings: Settings) -> bytes:
-    """The bytes of a file of prompts.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            # One byte past the limit is enough to refuse it: /dev/zero has no end.
-            return file.read(int(settings.max_upload_mb * 1e6) + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"The file cannot be read ({reason}).", str(path)) from error
-
-
 def _from_file(given: argparse.Namespace, settings: Settings) -> Prompt:
-    data = contents(given.input, settings)
+    data = contents(given.input, settings.max_upload_mb)
     found = inputs.read(given.input.name, data, settings, given.column)
     if not 1 <= given.row <= len(found):
         raise InputError(f"There is no prompt {given.row}.", "--row", f"It has {len(found)}.")

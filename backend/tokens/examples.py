@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from backend import examples
 from backend.tokens.explanation import Message, Prompt, Target
 
 _FILLER = (
@@ -105,7 +106,4 @@ def example(name: str) -> Example:
     Raises:
         KeyError: there is none; the text lists those there are.
     """
-    for entry in EXAMPLES:
-        if entry.id == name:
-            return entry
-    raise KeyError(f"no example '{name}'; there are {', '.join(e.id for e in EXAMPLES)}")
+    return examples.find(EXAMPLES, name)
