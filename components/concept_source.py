@@ -8,15 +8,12 @@ from typing import cast
 import streamlit as st
 
 from backend.concepts import plan
-from backend.concepts.examples import EXAMPLES, OWN, Example
+from backend.concepts.examples import EXAMPLES
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
-from backend.engine.job import Job
-from backend.explainer import Family
 from backend.explanation import Comparison, ModelRef
-from components import concept_upload, jobs
-from components.forms import form, seed_form
+from components import concept_upload, trained_here
 from components.plain import plain
-from components.session import engine, explanation, keep_input
+from components.session import engine, keep_input
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,35 +26,6 @@ class Source:
     recipe: Recipe | None
 
 
-def model(family: Family, prefix: str) -> str:
-    """Pick a bundled model or one's own predictions; returns the preset's id."""
-    titles = {preset.id: preset.title for preset in family.presets}
-    picked = st.selectbox(
-        "Model",
-        list(titles),
-        format_func=titles.__getitem__,
-        key=f"{prefix}.model",
-        on_change=_follow,
-        args=(prefix,),
-        persist_state="session",
-    )
-    note = next(preset.note for preset in family.presets if preset.id == picked)
-    if note:
-        st.caption(note)
-    return str(picked)
-
-
-def recipe(preset: str, prefix: str) -> Recipe | None:
-    """How a bundled model is trained; None where there is none to train."""
-    found = _example(preset)
-    if found is None:
-        return None
-    if f"{prefix}.recipe.epochs" not in st.session_state:
-        seed_form(Recipe, f"{prefix}.recipe", found.recipe.model_dump(mode="json"))
-    with st.expander("How it is trained"):
-        return Recipe.model_validate(form(Recipe, f"{prefix}.recipe"))
-
-
 def given(
     preset: str, chosen: Recipe | None, opened: Comparison | None, prefix: str
 ) -> Source | None:
@@ -67,7 +35,7 @@ def given(
         opened: what the page shows; its table is used again where no other is brought.
     """
     ref = ModelRef(name=preset)
-    found = _example(preset)
+    found = trained_here.of_preset(preset, EXAMPLES)
     if found is not None:
         st.markdown(f"**{found.title}**")
         st.write(found.about)
@@ -85,7 +53,7 @@ def seed(opened: Comparison, prefix: str) -> None:
     st.session_state[f"{prefix}.model"] = opened.model.name
     asked = ConceptTarget.model_validate(opened.target)
     if asked.recipe is not None:
-        seed_form(Recipe, f"{prefix}.recipe", asked.recipe.model_dump(mode="json"))
+        trained_here.seed(asked.recipe, prefix)
 
 
 def table(opened: Comparison, prefix: str) -> tuple[str, ConceptTable] | None:
@@ -96,19 +64,11 @@ def table(opened: Comparison, prefix: str) -> tuple[str, ConceptTable] | None:
             st.warning("The table is no longer stored. Bring it again.", icon=":material/history:")
             return None
         return opened.input, cast(ConceptTable, found)
-    request = plan.train_request(opened)
-    job = jobs.hold(request)
-    if isinstance(job, str):
-        st.error(plain(job), icon=":material/error:")
+    trained = trained_here.finished(plan.train_request(opened), prefix)
+    if trained is None:
         return None
-    if not job.finished:
-        _progress(job, prefix)
-        return None
-    trained = explanation(job.key)
-    if job.state != "done" or trained is None:
-        jobs.outcome(job, request, f"{prefix}.train")
-        return None
-    digest, made = _made(job.key, cast(ConceptExplanation, trained), opened.family)
+    key, found = trained
+    digest, made = _made(key, cast(ConceptExplanation, found), opened.family)
     keep_input(digest, made, opened.family)
     return digest, made
 
@@ -118,30 +78,6 @@ def _made(key: str, _trained: ConceptExplanation, family: str) -> tuple[str, Con
     """The digest and the table of a training: hashed once, not whenever the page runs."""
     made = plan.table_of(_trained)
     return engine().put_input(made, family), made
-
-
-def _progress(job: Job, prefix: str) -> None:
-    st.button(
-        "Cancel",
-        key=f"{prefix}.train.cancel",
-        icon=":material/stop_circle:",
-        on_click=jobs.cancel,
-        args=([job.key],),
-    )
-    jobs.waiting([job])
-
-
-def _example(preset: str) -> Example | None:
-    if preset == OWN:
-        return None
-    return next((entry for entry in EXAMPLES if entry.model == preset), None)
-
-
-def _follow(prefix: str) -> None:
-    """Another model comes with its own recipe."""
-    found = _example(st.session_state[f"{prefix}.model"])
-    if found is not None:
-        seed_form(Recipe, f"{prefix}.recipe", found.recipe.model_dump(mode="json"))
 
 
 def facts(found: ConceptTable) -> None:

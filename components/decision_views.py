@@ -17,6 +17,7 @@ from components.concept_gallery import caption, enlarged
 from components.figures import decision
 from components.judge import Board, Ranked
 from components.session import theme_name
+from components.stepper import stepped
 
 SHARED, OWN = "Shared", "Each its own"
 PREDICTED = -1
@@ -52,7 +53,7 @@ def picked(table: ConceptTable, target: ConceptTarget, prefix: str) -> ConceptTa
             key=f"{prefix}.which",
         )
         among = errors if only == "Wrong predictions" and len(errors) else np.arange(len(table))
-        sample = _stepped(among, now, f"{prefix}.at.{only}")
+        sample = stepped(f"Sample, 1 to {len(among)} of these", among, now, f"{prefix}.at.{only}")
         classes = [PREDICTED, *range(len(table.class_names))]
         label = st.selectbox(
             "Class that is explained",
@@ -65,18 +66,6 @@ def picked(table: ConceptTable, target: ConceptTarget, prefix: str) -> ConceptTa
         _sample(table, sample)
     explained = None if label == PREDICTED else label
     return target.model_copy(update={"sample": sample, "label": explained})
-
-
-def _stepped(among: np.ndarray, now: int, key: str) -> int:
-    """Step through samples, from the one that is shown now; one widget, to be clicked quickly."""
-    state, shown = st.session_state, f"{key}.shown"
-    if key not in state or state.get(shown) != now:
-        state[key] = int(np.searchsorted(among, now).clip(0, len(among) - 1)) + 1
-    at = st.number_input(
-        f"Sample, 1 to {len(among)} of these", min_value=1, max_value=len(among), key=key
-    )
-    state[shown] = int(among[int(at) - 1])
-    return int(state[shown])
 
 
 def _sample(table: ConceptTable, sample: int) -> None:

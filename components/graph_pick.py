@@ -6,9 +6,11 @@ import numpy as np
 import streamlit as st
 
 from backend.errors import InputError
+from backend.graphs import items
 from backend.graphs.explanation import TEST, GraphSet, GraphTarget
 from backend.graphs.part import Part, first_item
 from components.plain import plain
+from components.stepper import stepped
 
 PREDICTED = -1
 """Stands for the predicted class: None as an option could be cleared away."""
@@ -51,13 +53,13 @@ def picked(graphs: GraphSet, target: GraphTarget, prefix: str) -> GraphTarget:
         with columns[0]:
             among = _among(graphs, now, prefix)
         with columns[1]:
-            graph = _stepped(among, now, "Graph", f"{prefix}.graph")
+            graph = _stepped(among, now, f"{prefix}.graph")
         item = graph
     else:
         graph = min(graph or 0, len(graphs) - 1)
         with columns[0]:
             if len(graphs) > 1:
-                graph = _stepped(np.arange(len(graphs)), graph, "Graph", f"{prefix}.graph")
+                graph = _stepped(np.arange(len(graphs)), graph, f"{prefix}.graph")
         own = graphs.graph(graph)
         size = len(own.x)
         inside = first - own.first_node
@@ -90,11 +92,8 @@ def _kinds(graphs: GraphSet) -> dict[str, np.ndarray]:
     if "labels" in arrays and "logits" in arrays:
         wrong = (arrays["logits"].argmax(axis=1) != arrays["labels"]) & (arrays["labels"] >= 0)
         tested = arrays["split"] == TEST if "split" in arrays else np.ones(len(graphs), dtype=bool)
-        motifs = arrays.get("node_motifs")
-        if motifs is not None:
-            owner = np.repeat(every, arrays["node_counts"])
-            known = np.zeros(len(graphs), dtype=bool)
-            known[owner[motifs > 0]] = True
+        known = items.with_reason(graphs)
+        if known is not None:
             found["Test, reason known"] = every[tested & known & ~wrong]
         found["Test, right"] = every[tested & ~wrong]
         found["Wrong"] = every[wrong]
@@ -102,17 +101,9 @@ def _kinds(graphs: GraphSet) -> dict[str, np.ndarray]:
     return {name: among for name, among in found.items() if len(among)}
 
 
-def _stepped(among: np.ndarray, now: int, what: str, key: str) -> int:
-    """Step through items, from the one that is shown now; one widget, to be clicked quickly."""
-    key = f"{key}.{len(among)}.{int(among[0])}"
-    state, shown = st.session_state, f"{key}.shown"
-    if key not in state or state.get(shown) != now:
-        state[key] = int(np.searchsorted(among, now).clip(0, len(among) - 1)) + 1
-    at = st.number_input(
-        f"{what}, 1 to {len(among):,} of these", min_value=1, max_value=len(among), key=key
-    )
-    state[shown] = int(among[int(at) - 1])
-    return int(state[shown])
+def _stepped(among: np.ndarray, now: int, key: str) -> int:
+    label = f"Graph, 1 to {len(among):,} of these"
+    return stepped(label, among, now, f"{key}.{len(among)}.{int(among[0])}")
 
 
 def _node(names: tuple[str, ...], size: int, now: int, key: str) -> int:

@@ -7,19 +7,16 @@ from typing import cast
 
 import streamlit as st
 
-from backend.engine.job import Job
 from backend.errors import InputError
-from backend.explainer import Family
 from backend.explanation import Comparison, ModelRef
 from backend.graphs import plan
 from backend.graphs.adopt import adopted
-from backend.graphs.examples import EXAMPLES, OWN, Example
+from backend.graphs.examples import EXAMPLES
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget, Recipe
 from backend.graphs.plan import Sets
-from components import graph_upload, jobs
-from components.forms import form, seed_form
+from components import graph_upload, trained_here
 from components.plain import plain
-from components.session import engine, explanation, keep_input
+from components.session import engine, keep_input
 
 BUNDLED, BROUGHT = "Bundled graphs", "Graphs of my own"
 
@@ -38,35 +35,6 @@ class Source:
     recipe: Recipe | None
 
 
-def model(family: Family, prefix: str) -> str:
-    """Pick a bundled data set or one's own GNN; returns the preset's id."""
-    titles = {preset.id: preset.title for preset in family.presets}
-    picked = st.selectbox(
-        "Model",
-        list(titles),
-        format_func=titles.__getitem__,
-        key=f"{prefix}.model",
-        on_change=_follow,
-        args=(prefix,),
-        persist_state="session",
-    )
-    note = next(preset.note for preset in family.presets if preset.id == picked)
-    if note:
-        st.caption(note)
-    return str(picked)
-
-
-def recipe(preset: str, prefix: str) -> Recipe | None:
-    """How a bundled GNN is trained; None where there is none to train."""
-    found = _example(preset)
-    if found is None:
-        return None
-    if f"{prefix}.recipe.kind" not in st.session_state:
-        seed_form(Recipe, f"{prefix}.recipe", found.recipe.model_dump(mode="json"))
-    with st.expander("How it is trained"):
-        return Recipe.model_validate(form(Recipe, f"{prefix}.recipe"))
-
-
 def given(
     preset: str, chosen: Recipe | None, opened: Comparison | None, prefix: str
 ) -> Source | None:
@@ -76,7 +44,7 @@ def given(
         opened: what the page shows; its graphs are used again where no others are brought.
     """
     ref = ModelRef(name=preset)
-    found = _example(preset)
+    found = trained_here.of_preset(preset, EXAMPLES)
     if found is not None:
         which = st.segmented_control(
             "Graphs",
@@ -106,7 +74,7 @@ def seed(opened: Comparison, prefix: str) -> None:
     asked = GraphTarget.model_validate(opened.target)
     if asked.recipe is None:
         return
-    seed_form(Recipe, f"{prefix}.recipe", asked.recipe.model_dump(mode="json"))
+    trained_here.seed(asked.recipe, prefix)
     graphs = cast(GraphSet | None, engine().get_input(opened.family, opened.input))
     own = graphs is not None and len(graphs) > 0
     st.session_state[f"{prefix}.graphs"] = BROUGHT if own else BUNDLED
@@ -123,19 +91,11 @@ def sets(opened: Comparison, prefix: str) -> tuple[Sets, GraphSet] | None:
     if GraphTarget.model_validate(opened.target).recipe is None:
         return Sets(opened.input, opened.input), brought
     none = engine().put_input(GraphSet.none(), opened.family)
-    request = plan.train_request(opened, none)
-    job = jobs.hold(request)
-    if isinstance(job, str):
-        st.error(plain(job), icon=":material/error:")
+    there = trained_here.finished(plan.train_request(opened, none), prefix)
+    if there is None:
         return None
-    if not job.finished:
-        _progress(job, prefix)
-        return None
-    found = explanation(job.key)
-    if job.state != "done" or found is None:
-        jobs.outcome(job, request, f"{prefix}.train")
-        return None
-    trained, fitted = _trained(job.key, cast(GraphExplanation, found), opened.family)
+    key, found = there
+    trained, fitted = _trained(key, cast(GraphExplanation, found), opened.family)
     keep_input(fitted, trained, opened.family)
     if not len(brought):
         return Sets(fitted, fitted), trained
@@ -166,27 +126,3 @@ def _adopted(
     """Brought graphs as a trained GNN reads them, and their digest."""
     made = adopted(_brought, _trained)
     return made, engine().put_input(made, family)
-
-
-def _progress(job: Job, prefix: str) -> None:
-    st.button(
-        "Cancel",
-        key=f"{prefix}.train.cancel",
-        icon=":material/stop_circle:",
-        on_click=jobs.cancel,
-        args=([job.key],),
-    )
-    jobs.waiting([job])
-
-
-def _example(preset: str) -> Example | None:
-    if preset == OWN:
-        return None
-    return next((entry for entry in EXAMPLES if entry.model == preset), None)
-
-
-def _follow(prefix: str) -> None:
-    """Another model comes with its own recipe."""
-    found = _example(st.session_state[f"{prefix}.model"])
-    if found is not None:
-        seed_form(Recipe, f"{prefix}.recipe", found.recipe.model_dump(mode="json"))

@@ -4,6 +4,7 @@ import streamlit as st
 
 from backend.catalogue import catalogue
 from backend.concepts import files, plan
+from backend.concepts.examples import EXAMPLES
 from backend.concepts.explanation import ConceptTarget
 from backend.explanation import Comparison
 from components import (
@@ -20,6 +21,7 @@ from components import (
     slice_detail,
     slice_names,
     slice_views,
+    trained_here,
 )
 from components.frame import inside, step
 from components.session import engine
@@ -67,8 +69,8 @@ role = MODES[str(mode)]
 model_column, input_column, explainer_column = st.columns([1.35, 1.45, 1.4], gap="medium")
 with model_column, st.container(border=True):
     step(1, "Model")
-    preset = concept_source.model(FAMILY, PREFIX)
-    recipe = concept_source.recipe(preset, PREFIX)
+    preset = trained_here.model(FAMILY, EXAMPLES, PREFIX)
+    recipe = trained_here.recipe(preset, EXAMPLES, PREFIX)
 with input_column, st.container(border=True):
     step(2, "Input")
     source = concept_source.given(preset, recipe, opened, PREFIX)

@@ -5,6 +5,7 @@ import streamlit as st
 from backend.catalogue import catalogue
 from backend.explanation import Comparison
 from backend.graphs import files, plan
+from backend.graphs.examples import EXAMPLES
 from backend.graphs.explanation import GraphTarget
 from components import (
     choose,
@@ -18,6 +19,7 @@ from components import (
     graph_views,
     judge,
     permalink,
+    trained_here,
 )
 from components.frame import inside, step
 from components.session import engine
@@ -40,8 +42,8 @@ opened = permalink.shown("graphs", seed)
 model_column, input_column, explainer_column = st.columns([1.35, 1.45, 1.4], gap="medium")
 with model_column, st.container(border=True):
     step(1, "Model")
-    preset = graph_source.model(FAMILY, PREFIX)
-    recipe = graph_source.recipe(preset, PREFIX)
+    preset = trained_here.model(FAMILY, EXAMPLES, PREFIX)
+    recipe = trained_here.recipe(preset, EXAMPLES, PREFIX)
 with input_column, st.container(border=True):
     step(2, "Input")
     source = graph_source.given(preset, recipe, opened, PREFIX)
