@@ -1,4 +1,4 @@
-"""A run that records what an explainer reports, and can be cancelled."""
+"""A run that records what an explainer reports, and can be cancelled; a renderer of nothing."""
 
 from __future__ import annotations
 
@@ -60,3 +60,16 @@ class FakeRun:
             self.batch_sizes.append(len(items[start : start + size]))
             self.progress(before + len(done), total or len(items), what)
         return done
+
+
+class Drawn:
+    """A renderer that draws nothing."""
+
+    def picture(self, explanation, format):
+        return b"<svg/>" + format.encode()
+
+    def formats(self):
+        return {}
+
+    def digest(self):
+        return "one"

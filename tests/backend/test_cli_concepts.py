@@ -15,68 +15,12 @@ import safetensors.numpy
 
 from backend.cli import main
 from backend.concepts.slice_metrics import METRICS
-from backend.explanation import Explanation
-from backend.settings import settings
 from tests.backend.concepts import tables
+from tests.fake import Drawn
+
+pytestmark = pytest.mark.usefixtures("in_one_store")
 
 SHAPES = ("concepts", "--example", "shapes", "--epochs", "2")
-
-
-class Drawn:
-    """A renderer that draws nothing."""
-
-    def picture(self, explanation: Explanation, format: str) -> bytes:
-        return b"<svg/>" + format.encode()
-
-    def formats(self) -> dict[str, str]:
-        return {}
-
-    def digest(self) -> str:
-        return "one"
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Path:
-    """One store for all tests, so that a model is trained once."""
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(autouse=True)
-def environment(store, tmp_path, monkeypatch):
-    monkeypatch.setenv("VITRINE_STORE", str(store))
-    monkeypatch.setenv("VITRINE_DEVICE", "cpu")
-    monkeypatch.setenv("VITRINE_THREADS", "1")
-    monkeypatch.chdir(tmp_path)
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
-
-
-@pytest.fixture
-def run(capfd):
-    """Run a command that succeeds; returns what it prints with --json."""
-
-    def done(*words: str):
-        status = main([*words, "--json"], Drawn())
-        out, err = capfd.readouterr()
-        assert status == 0, err
-        return json.loads(out)
-
-    return done
-
-
-@pytest.fixture
-def refused(capfd):
-    """Run a command that is refused; returns its sentence."""
-
-    def done(*words: str) -> str:
-        assert main(list(words), Drawn()) == 2
-        out, err = capfd.readouterr()
-        assert out == ""
-        assert len(err.splitlines()) == 1
-        return err
-
-    return done
 
 
 def command_of(folder: str) -> list[str]:

@@ -13,58 +13,13 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from backend.cli import main
 from backend.graphs.graph_metrics import METRICS
-from backend.settings import settings
 from tests.backend.graphs.made import graph_set
-from tests.backend.test_cli_concepts import Drawn
+
+pytestmark = pytest.mark.usefixtures("in_one_store")
 
 MUTAG = ("graphs", "--example", "mutag", "--epochs", "3")
 EDGES = "source,target,weight\nAda,Ben,1\nBen,Caro,2\nCaro,Ada,3\nCaro,Dévora,4\n"
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Path:
-    """One store for all tests, so that a GNN is trained once."""
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(autouse=True)
-def environment(store, tmp_path, monkeypatch):
-    monkeypatch.setenv("VITRINE_STORE", str(store))
-    monkeypatch.setenv("VITRINE_DEVICE", "cpu")
-    monkeypatch.setenv("VITRINE_THREADS", "1")
-    monkeypatch.chdir(tmp_path)
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
-
-
-@pytest.fixture
-def run(capfd):
-    """Run a command that succeeds; returns what it prints with --json."""
-
-    def done(*words: str):
-        status = main([*words, "--json"], Drawn())
-        out, err = capfd.readouterr()
-        assert status == 0, err
-        return json.loads(out)
-
-    return done
-
-
-@pytest.fixture
-def refused(capfd):
-    """Run a command that is refused; returns its sentence."""
-
-    def done(*words: str) -> str:
-        assert main(list(words), Drawn()) == 2
-        out, err = capfd.readouterr()
-        assert out == ""
-        assert len(err.splitlines()) == 1
-        return err
-
-    return done
 
 
 def command(folder: Path) -> list[str]:

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, TimeoutError, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from components.concept_upload import template
 from tests.browser.conftest import Served, Watch, serve
+from tests.browser.steps import NARROW, PLOT, download, pick
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-PLOT = ".js-plotly-plot"
-NARROW = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +38,6 @@ def link(app: Served, chromium: Browser) -> str:
     return found
 
 
-def pick(page: Page, box: str, name: str) -> None:
-    """Choose an option; a page that is drawn anew at that moment closes the list once more."""
-    app = page.get_by_test_id("stApp")
-    for _ in range(5):
-        expect(app).to_have_attribute("data-test-script-state", "notRunning")
-        page.get_by_role("combobox", name=box, exact=True).click()
-        try:
-            page.get_by_role("option", name=re.compile(name)).click(timeout=3_000)
-        except TimeoutError:
-            page.keyboard.press("Escape")
-        else:
-            return
-    raise AssertionError(f"no option {name} of {box}")
-
-
 def model(page: Page, name: str) -> None:
     pick(page, "Model", name)
 
@@ -69,14 +52,6 @@ def panels(page: Page) -> None:
 def drawn(page: Page) -> list[str]:
     """The labels on the axes of the four panels."""
     return [page.locator(PLOT).nth(i).locator(".ytick").all_inner_texts() for i in range(4)]
-
-
-def download(page: Page, name: str, folder: Path) -> Path:
-    with page.expect_download() as pending:
-        page.get_by_role("button", name=name, exact=True).click()
-    target = folder / pending.value.suggested_filename
-    pending.value.save_as(target)
-    return target
 
 
 def test_fresh_store_to_slices_and_the_same_after_a_reload(

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import Served, Watch, serve
-from tests.browser.test_concepts import NARROW, PLOT, download, pick
+from tests.browser.steps import NARROW, PLOT, download, pick
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

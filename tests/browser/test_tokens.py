@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import Served, Watch, serve
+from tests.browser.steps import download
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
 
@@ -22,14 +23,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def panels(page: Page) -> None:
     """Wait until the four default explainers have drawn their strips (and the answer its own)."""
     expect(page.locator(".strip")).to_have_count(5, timeout=240_000)
-
-
-def download(page: Page, name: str, folder: Path) -> Path:
-    with page.expect_download() as pending:
-        page.get_by_role("button", name=name, exact=True).click()
-    target = folder / pending.value.suggested_filename
-    pending.value.save_as(target)
-    return target
 
 
 def test_fresh_store_to_export(
