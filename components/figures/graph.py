@@ -5,7 +5,6 @@ Positions come with the explanation, so all methods' drawings lie on each other.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -13,44 +12,21 @@ import plotly.graph_objects as go
 
 from backend.graphs.explanation import GraphExplanation
 from backend.graphs.naming import class_name, edge_names, node_names
-from components.figures import labels
+from components.figures import graph_ink, labels
 from components.figures.frame import color_axis, frame
-from components.figures.graph_parts import Drawn, Shown, drawn
-from components.figures.graph_shapes import Paths, head, joined, paths
-from components.figures.molecule import ATOMS, bond_lines
-from components.figures.palette import Scale, Theme, diverging, escape, on_scale, positive
+from components.figures.graph_ink import Look
+from components.figures.graph_parts import Shown, drawn
+from components.figures.graph_shapes import paths
+from components.figures.molecule import ATOMS
+from components.figures.palette import diverging, escape, positive
 from components.figures.palette import theme as theme_of
 
 HEIGHT = 380
-LEVELS = 16
-"""Colours, and widths, edges are drawn in: one trace each."""
-THIN, THICK = 1.2, 7.0
-"""Pixels."""
 NAMED = 40
 """Nodes up to which names are written; beyond, the pointer shows them."""
 NAME_EM = 6.0
 ROOM = 0.14
 """Around the drawing, in its units: its longer side is 2."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Look:
-    """What a drawing is made from."""
-
-    found: GraphExplanation
-    theme: Theme
-    part: Drawn
-    ways: Paths
-    limit: float
-    scale: Scale
-    signed: bool
-
-    def place(self, score: float) -> float:
-        """From 0 to 1, on the scale."""
-        if not self.limit > 0:
-            return 0.5 if self.signed else 0.0
-        share = float(np.clip(score / self.limit, -1, 1))
-        return 0.5 + 0.5 * share if self.signed else max(share, 0.0)
 
 
 def figure(
@@ -84,22 +60,22 @@ def figure(
     scores = found.arrays["scores"].astype(np.float64)
     signed = bool(found.values["signed"])
     end = float(np.nanmax(np.abs(scores), initial=0.0)) if limit is None else limit
-    given = _Look(
+    given = Look(
         found, look, part, ways, end, diverging(look) if signed else positive(look), signed
     )
     plot = go.Figure()
     if shown != "all":
-        _ghost(plot, given)
+        graph_ink.ghost(plot, given)
     if found.values["molecule"] and "bonds" in found.arrays:
-        _edges(plot, given, under=True)
-        _bonds(plot, given)
+        graph_ink.edges(plot, given, under=True)
+        graph_ink.bonds(plot, given)
     else:
-        _edges(plot, given)
+        graph_ink.edges(plot, given)
     if found.values["directed"]:
-        _heads(plot, given)
-    _truth(plot, given)
+        graph_ink.heads(plot, given)
+    graph_ink.truth(plot, given)
     if marked is not None:
-        _marked(plot, given, marked)
+        graph_ink.marked(plot, given, marked)
     _nodes(plot, given)
     _targets(plot, given)
     _bar(plot, given)
@@ -107,115 +83,7 @@ def figure(
     return frame(plot, look, title, _notes(given), HEIGHT)
 
 
-def _edges(plot: go.Figure, look: _Look, *, under: bool = False) -> None:
-    """Lines binned by colour and width; wide and pale behind bonds (`under`)."""
-    scores = look.found.arrays["scores"][look.part.edges].astype(np.float64)
-    places = np.array([look.place(s) for s in np.nan_to_num(scores)])
-    strength = np.abs(places - 0.5) * 2 if look.signed else places
-    bins = np.minimum((places * LEVELS).astype(int), LEVELS - 1)
-    for level in sorted(set(bins.tolist()), key=lambda b: np.abs(strength[bins == b]).mean()):
-        inside = np.flatnonzero(bins == level)
-        x, y = joined([look.ways.lines[i] for i in inside])
-        at, force = float(places[inside].mean()), float(strength[inside].mean())
-        colour = on_scale(at, look.scale)
-        if not under and force < 0.12:
-            colour = look.theme.nan_hatch  # The scale's middle would vanish in the paper.
-        width = THIN + (THICK - THIN) * force
-        plot.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={"color": colour, "width": width + 9 * force if under else width},
-            hoverinfo="skip",
-        )
-
-
-def _bonds(plot: go.Figure, look: _Look) -> None:
-    for kind, lines in bond_lines(look.found, look.part.edges).items():
-        x, y = joined(lines)
-        plot.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={
-                "color": look.theme.ink,
-                "width": 1.5,
-                "dash": "dot" if kind == "aromatic" else "solid",
-            },
-            hoverinfo="skip",
-        )
-
-
-def _ghost(plot: go.Figure, look: _Look) -> None:
-    """The edges that are not shown, so that the eye keeps its place."""
-    found = look.found
-    every = np.arange(len(found.arrays["edges"]))
-    inside = set(look.part.nodes.tolist())
-    left = [
-        i for i in np.setdiff1d(every, look.part.edges)
-        if set(found.arrays["edges"][i].tolist()) <= inside
-    ]  # fmt: skip
-    lines = [found.arrays["positions"][found.arrays["edges"][i]] for i in left]
-    x, y = joined(lines)
-    line = {"color": look.theme.grid, "width": 1, "dash": "dot"}
-    plot.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
-
-
-def _heads(plot: go.Figure, look: _Look) -> None:
-    size = 0.5 / max(np.sqrt(len(look.part.nodes)), 6.0)
-    outlines = [head(line, size * 0.8, size) for line in look.ways.lines]
-    x, y = joined([np.concatenate([one, one[:1]]) for one in outlines])
-    plot.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        fill="toself",
-        fillcolor=look.theme.muted,
-        line={"color": look.theme.muted, "width": 0.5},
-        hoverinfo="skip",
-    )
-
-
-def _truth(plot: go.Figure, look: _Look) -> None:
-    truth = look.found.arrays.get("truth")
-    if truth is None:
-        return
-    inside = np.flatnonzero(truth[look.part.edges])
-    at = look.ways.middles[inside]
-    plot.add_scatter(
-        x=at[:, 0],
-        y=at[:, 1],
-        mode="markers",
-        marker={
-            "symbol": "diamond",
-            "size": 8,
-            "color": look.theme.paper,
-            "line": {"color": look.theme.gold, "width": 1.8},
-        },
-        hoverinfo="skip",
-    )
-
-
-def _marked(plot: go.Figure, look: _Look, edge: int) -> None:
-    places = np.flatnonzero(look.part.edges == edge)
-    if not len(places):
-        return
-    at = look.ways.middles[places]
-    plot.add_scatter(
-        x=at[:, 0],
-        y=at[:, 1],
-        mode="markers",
-        marker={
-            "symbol": "circle-open",
-            "size": 20,
-            "color": look.theme.ink,
-            "line": {"color": look.theme.ink, "width": 2.5},
-        },
-        hoverinfo="skip",
-    )
-
-
-def _nodes(plot: go.Figure, look: _Look) -> None:
+def _nodes(plot: go.Figure, look: Look) -> None:
     found, nodes = look.found, look.part.nodes
     at = found.arrays["positions"][nodes]
     names = node_names(found)
@@ -264,7 +132,7 @@ def _nodes(plot: go.Figure, look: _Look) -> None:
     )  # fmt: skip
 
 
-def _targets(plot: go.Figure, look: _Look) -> None:
+def _targets(plot: go.Figure, look: Look) -> None:
     """What the pointer and a click find: the middle of each edge, and each node."""
     found = look.found
     names, nodes = edge_names(found), node_names(found)
@@ -306,7 +174,7 @@ def _reason(found: GraphExplanation, edge: int) -> str:
     return "<br>of the known reason" if truth is not None and truth[edge] else ""
 
 
-def _bar(plot: go.Figure, look: _Look) -> None:
+def _bar(plot: go.Figure, look: Look) -> None:
     """The colour bar, on a trace that shows nothing."""
     end = look.limit if look.limit > 0 else 1.0
     ends = (-end if look.signed else 0.0, end)
@@ -322,7 +190,7 @@ def _bar(plot: go.Figure, look: _Look) -> None:
     )
 
 
-def _axes(plot: go.Figure, look: _Look) -> None:
+def _axes(plot: go.Figure, look: Look) -> None:
     at = look.found.arrays["positions"][look.part.nodes].astype(np.float64)
     low, high = (at.min(axis=0), at.max(axis=0)) if len(at) else (np.zeros(2), np.zeros(2))
     hidden: dict[str, Any] = {"visible": False, "fixedrange": False}
@@ -333,7 +201,7 @@ def _axes(plot: go.Figure, look: _Look) -> None:
     plot.update_layout(showlegend=False, hovermode="closest", dragmode="pan")
 
 
-def _notes(look: _Look) -> list[str]:
+def _notes(look: Look) -> list[str]:
     values, scores = look.found.values, look.found.arrays["scores"]
     name = class_name(values, values["label"])
     largest = float(np.nanmax(np.abs(scores), initial=0.0))

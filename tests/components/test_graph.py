@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from components.figures import figure, graph, graph_scores, hierarchy
+from components.figures import figure, graph, graph_ink, graph_scores, hierarchy
 from components.figures.graph_parts import drawn, key
 from components.figures.matplot import draw
 from components.figures.palette import LIGHT, on_scale, positive
@@ -39,7 +39,7 @@ def test_the_strongest_edge_has_the_strongest_colour_and_width():
     strongest = max(lines(plot), key=lambda t: t.line.width)
     assert pieces(strongest) == 1
     assert strongest.line.color == on_scale(1.0, positive(LIGHT))
-    assert strongest.line.width == pytest.approx(graph.THICK)
+    assert strongest.line.width == pytest.approx(graph_ink.THICK)
 
 
 def test_a_shared_limit_makes_a_weaker_method_paler():
@@ -52,7 +52,7 @@ def test_a_shared_limit_makes_a_weaker_method_paler():
 def test_signed_scores_have_zero_in_the_middle():
     plot = graph.figure(explained(RING, [-1, 1, 0, 0, 0, 0, 0, 0], signed=True))
     assert (plot.layout.coloraxis.cmin, plot.layout.coloraxis.cmax) == (-1.0, 1.0)
-    strong = [t.line.color for t in lines(plot) if t.line.width == pytest.approx(graph.THICK)]
+    strong = [t.line.color for t in lines(plot) if t.line.width == pytest.approx(graph_ink.THICK)]
     assert len(set(strong)) == 2
 
 
