@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from backend.errors import InputError
-from backend.graphs.explanation import GraphSet
+from backend.graphs.explanation import GraphSet, prefixed
 from backend.names import listed
 
 
@@ -27,8 +27,7 @@ def adopted(graphs: GraphSet, model: GraphSet) -> GraphSet:
         raise InputError("There is no trained network here.", todo="Choose a bundled model.")
     kept = graphs.origin.get("notes")
     notes: list[JsonValue] = list(kept) if isinstance(kept, list) else []
-    arrays = {k: v for k, v in graphs.arrays.items() if not k.startswith("gnn/")}
-    arrays = {k: v for k, v in arrays.items() if k not in ("logits", "split")}
+    arrays = graphs.bare()
     arrays["x"] = _features(graphs, model, notes)
     labels = _labels(graphs, model, notes)
     arrays.pop("labels", None)
@@ -38,7 +37,7 @@ def adopted(graphs: GraphSet, model: GraphSet) -> GraphSet:
         _undirect(arrays, notes)
     elif model.directed and not graphs.directed:
         _both_ways(arrays, notes)
-    arrays |= {k: v for k, v in model.arrays.items() if k.startswith("gnn/")}
+    arrays |= prefixed(model.weights())
     return dataclasses.replace(
         graphs,
         arrays=arrays,

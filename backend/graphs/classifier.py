@@ -12,7 +12,7 @@ from torch import Tensor
 from backend.errors import InputError
 from backend.explainer import Run
 from backend.graphs.batch import Batch, deleted
-from backend.graphs.explanation import PREFIX, GraphSet
+from backend.graphs.explanation import GraphSet
 from backend.graphs.gnn import Gnn, Output
 from backend.graphs.part import Part
 
@@ -44,11 +44,7 @@ class Classifier:
                 todo="Choose a bundled model, or bring weights for your graphs.",
             )
         gnn = Gnn(graphs.architecture)
-        names = [name for name in graphs.arrays if name.startswith(PREFIX)]
-        weights = {
-            name.removeprefix(PREFIX): torch.from_numpy(np.array(graphs.arrays[name]))
-            for name in names
-        }
+        weights = {name: torch.from_numpy(np.array(w)) for name, w in graphs.weights().items()}
         gnn.load_state_dict(weights)
         return cls(gnn, device)
 

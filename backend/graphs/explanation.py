@@ -18,6 +18,11 @@ TRAIN, VALIDATION, TEST = 0, 1, 2
 """Values of `GraphSet.arrays["split"]`."""
 
 
+def prefixed(weights: Arrays) -> Arrays:
+    """A GNN's weights as a set's arrays."""
+    return {f"{PREFIX}{name}": array for name, array in weights.items()}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class GraphSet(Bundle):
     """Graphs, and the graph neural network (GNN) that classifies them or their nodes.
@@ -69,6 +74,22 @@ class GraphSet(Bundle):
 
     def __len__(self) -> int:
         return len(self.arrays["node_counts"]) if "node_counts" in self.arrays else 0
+
+    def weights(self) -> Arrays:
+        """The GNN's weights by their own names; none where there is no GNN."""
+        return {
+            name.removeprefix(PREFIX): array
+            for name, array in self.arrays.items()
+            if name.startswith(PREFIX)
+        }
+
+    def bare(self) -> Arrays:
+        """The arrays without the GNN, its split and what it says."""
+        return {
+            name: array
+            for name, array in self.arrays.items()
+            if not name.startswith(PREFIX) and name not in ("logits", "split")
+        }
 
     def graph(self, number: int) -> Graph:
         """One graph of the set.

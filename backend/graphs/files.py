@@ -21,7 +21,6 @@ from backend.explanation import Request
 from backend.files import arrays, values
 from backend.graphs import card_tables
 from backend.graphs.explanation import (
-    PREFIX,
     GraphExplanation,
     GraphSet,
     GraphTarget,
@@ -110,12 +109,7 @@ def graphs_jsonl(graphs: GraphSet) -> bytes:
 
 def weights(graphs: GraphSet) -> bytes:
     """The GNN's state dict as safetensors."""
-    found = {
-        name.removeprefix(PREFIX): array
-        for name, array in graphs.arrays.items()
-        if name.startswith(PREFIX)
-    }
-    return safetensors.numpy.save(found)
+    return safetensors.numpy.save(graphs.weights())
 
 
 def _source_words(graphs: GraphSet) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from backend.bundle import Arrays
 from backend.errors import InputError, shown
 from backend.graphs.architecture import Architecture
-from backend.graphs.explanation import GraphSet
+from backend.graphs.explanation import GraphSet, prefixed
 from backend.names import listed
 from backend.settings import Settings
 
@@ -66,7 +66,7 @@ def read(name: str, data: bytes, architecture: Architecture, settings: Settings)
         said += [f"the tensor {listed(unknown)} is not of this architecture"] if unknown else []
         text = "; ".join(said)
         raise InputError(f"{text[0].upper()}{text[1:]}.", name, _TODO)
-    return {f"gnn/{key}": _tensor(name, key, given[key], wanted[key]) for key in wanted}
+    return prefixed({key: _tensor(name, key, given[key], wanted[key]) for key in wanted})
 
 
 def attached(graphs: GraphSet, architecture: Architecture, weights: Arrays) -> GraphSet:
@@ -83,8 +83,7 @@ def attached(graphs: GraphSet, architecture: Architecture, weights: Arrays) -> G
             "features",
             "Bring the features the network was trained on, in that order.",
         )
-    arrays = {k: v for k, v in graphs.arrays.items() if not k.startswith("gnn/")}
-    arrays = {k: v for k, v in arrays.items() if k not in ("logits", "split")} | weights
+    arrays = graphs.bare() | weights
     kept = graphs.origin.get("notes")
     notes = list(kept) if isinstance(kept, list) else []
     labels = arrays.get("labels")

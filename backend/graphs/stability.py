@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import spearmanr
 
-from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget, prefixed
 from backend.graphs.graph_metrics import jaccard, ranking, size_of, top
 from backend.graphs.part import Part
 
@@ -98,7 +98,7 @@ def noisy(graphs: GraphSet, target: GraphTarget, seed: int, share: float = NOISE
 
 
 def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> GraphSet:
-    arrays = {name: a for name, a in graphs.arrays.items() if name.startswith("gnn/")}
+    arrays = prefixed(graphs.weights())
     own = part.graph.arrays
     arrays |= {name: own[name] for name in ("x", "node_motifs", "positions") if name in own}
     edges = np.concatenate([own["edges"][kept], new]).astype(np.int32)

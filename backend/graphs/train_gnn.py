@@ -10,7 +10,6 @@ import numpy as np
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 from backend.graphs.explanation import (
-    PREFIX,
     TEST,
     TRAIN,
     VALIDATION,
@@ -18,6 +17,7 @@ from backend.graphs.explanation import (
     GraphSet,
     GraphTarget,
     Recipe,
+    prefixed,
 )
 from backend.graphs.recipes import resolved
 from backend.threads import one_thread
@@ -79,11 +79,9 @@ def trained(data: GraphSet, name: str, recipe: Recipe, run: Run) -> GraphSet:
     settings = resolved(recipe, name)
     with one_thread():
         gnn, logits, split = train(data, settings, run)
-    weights = {
-        f"{PREFIX}{key}": value.numpy()
-        for key, value in gnn.state_dict().items()
-        if value.is_floating_point()
-    }
+    weights = prefixed(
+        {key: w.numpy() for key, w in gnn.state_dict().items() if w.is_floating_point()}
+    )
     right = logits.argmax(axis=1) == data.arrays["labels"]
     shares = {"training": TRAIN, "validation": VALIDATION, "test": TEST}
     return dataclasses.replace(
