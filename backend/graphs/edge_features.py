@@ -50,14 +50,14 @@ def items(
     wanted = torch.tensor(list(labels), dtype=torch.long, device=classifier.device)
     weights = torch.ones(batch.edges, device=classifier.device, requires_grad=True)
     output = classifier.output(batch, weights)
-    slope = priors.slopes_of(output.logits, weights, wanted)
+    slope = priors.slopes(output.logits, weights, wanted)
     ends = np.cumsum([len(part.node_ids) for part in found])[:-1]
     states = np.split(output.states.detach().cpu().numpy(), ends)
     nodes = priors.evidence(classifier, batch, output, wanted).cpu().numpy()
     slopes = priors.split(found, slope)
     evidence = np.split(nodes, ends)
     paths = (
-        priors.split(found, priors.path(classifier, batch, wanted))
+        priors.split(found, priors.path(classifier, found, wanted))
         if with_priors
         else [np.zeros(0)] * len(found)
     )

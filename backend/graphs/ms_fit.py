@@ -33,7 +33,7 @@ from backend.graphs import ms_losses, priors
 from backend.graphs.batch import parts
 from backend.graphs.classifier import Classifier, probabilities
 from backend.graphs.edge_features import Item
-from backend.graphs.ms_scorer import Scorer, spread, thresholds
+from backend.graphs.ms_scorer import Scorer, sharp, thresholds
 
 BATCH = 64
 HELD = 100
@@ -77,15 +77,8 @@ class Fitted:
         Args:
             offset: [e], added to the scores of all scales, see `backend.graphs.refine`.
         """
-        raw = self.raw([item]).double().cpu()
-        if offset is not None:
-            raw = raw + torch.from_numpy(offset)
-        owners = torch.zeros(raw.shape[1], dtype=torch.long)
-        rows = []
-        for w, budget in zip(raw, self.budgets, strict=True):
-            z = w / spread(w, owners, 1)
-            rows.append(torch.sigmoid(z - thresholds(z, owners, 1, budget)))
-        return np.asarray(torch.stack(rows).float().numpy())
+        raw = self.raw([item]).double().cpu().numpy()
+        return sharp(raw if offset is None else raw + offset, self.budgets)
 
     def raw(self, found: Sequence[Item]) -> Tensor:
         """[K, edges] scores of items side by side; items with priors where one is shown."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
+from scipy.special import expit
 from torch import Tensor
 
 HIDDEN = 64
 BOUND = 5.0
 """Scores stay within this."""
+SPREAD = 1e-3
+"""Smallest deviation scores are divided by."""
+REACH, BISECTIONS = 20.0, 40
+"""How far beyond the scores thresholds are looked for, and in how many steps."""
 
 
 class Scorer(torch.nn.Module):
@@ -42,10 +50,10 @@ def thresholds(scores: Tensor, owners: Tensor, count: int, budget: float) -> Ten
         sizes = torch.zeros(count, device=scores.device, dtype=scores.dtype).index_add(
             0, owners, torch.ones_like(scores)
         )
-        reach = float(scores.abs().max()) + 20.0 if len(scores) else 0.0
+        reach = float(scores.abs().max()) + REACH if len(scores) else 0.0
         low = torch.full_like(sizes, -reach)
         high = -low
-        for _ in range(40):
+        for _ in range(BISECTIONS):
             middle = (low + high) / 2
             share = torch.zeros_like(low).index_add(
                 0, owners, torch.sigmoid(scores - middle[owners])
@@ -55,10 +63,23 @@ def thresholds(scores: Tensor, owners: Tensor, count: int, budget: float) -> Ten
         return ((low + high) / 2)[owners]
 
 
-def spread(scores: Tensor, owners: Tensor, count: int) -> Tensor:
-    """[edges] the deviation of the scores in each edge's graph, at least 1e-3."""
-    zero = torch.zeros(count, device=scores.device, dtype=scores.dtype)
-    sizes = zero.index_add(0, owners, torch.ones_like(scores)).clamp(min=1)
-    mean = (zero.index_add(0, owners, scores) / sizes)[owners]
-    variance = zero.index_add(0, owners, (scores - mean) ** 2) / sizes
-    return variance.sqrt().clamp(min=1e-3)[owners]
+def sharp(scores: np.ndarray, budgets: Sequence[float]) -> np.ndarray:
+    """[K, e] float32 masks of one graph, its scores divided by their deviation at each scale.
+
+    sigmoid(z - `thresholds`) of all scales at once, in a tenth of the time: a graph has few edges,
+    so what counts is how many operations there are.
+
+    Args:
+        scores: [K, e] float64.
+    """
+    if not scores.size:
+        return np.zeros(scores.shape, dtype=np.float32)
+    z = scores / np.maximum(scores.std(axis=1, keepdims=True), SPREAD)
+    wanted = np.asarray(budgets)[:, None]
+    high = np.abs(z).max() + np.full((len(z), 1), REACH)
+    low = -high
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        more = expit(z - middle).mean(axis=1, keepdims=True) > wanted
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    return np.asarray(expit(z - (low + high) / 2), dtype=np.float32)

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backend.graphs.batch import Batch
+from backend.graphs.batch import Batch, parts
 from backend.graphs.classifier import Classifier
 from backend.graphs.gnn import POOLS, Output
 from backend.graphs.part import Part
@@ -31,6 +31,8 @@ CONSENSUS = "consensus"
 NAMES = (CONSENSUS, *SINGLE)
 STEPS = 8
 """Points of the path, at the middles of equal intervals."""
+AT_ONCE = 10_000
+"""Edges in one pass over points of the path."""
 TOLERANCE = 1e-5
 """Of the largest value: values closer than this are alike."""
 
@@ -59,22 +61,25 @@ def evidence(classifier: Classifier, batch: Batch, output: Output, labels: Tenso
     return (slope * state.detach()).sum(dim=1)
 
 
-def slopes(classifier: Classifier, batch: Batch, labels: Tensor, mask: float) -> Tensor:
-    """[edges of the batch] gradient of the log-odds where every edge's mask is `mask`."""
-    weights = torch.full((batch.edges,), mask, device=classifier.device, requires_grad=True)
-    return slopes_of(classifier.logits(batch, weights), weights, labels)
-
-
-def slopes_of(logits: Tensor, weights: Tensor, labels: Tensor) -> Tensor:
+def slopes(logits: Tensor, weights: Tensor, labels: Tensor) -> Tensor:
     """[edges] gradient of the log-odds of logits that were computed with these weights."""
     (slope,) = torch.autograd.grad(log_odds(logits, labels).sum(), weights, allow_unused=True)
     return torch.zeros_like(weights) if slope is None else slope
 
 
-def path(classifier: Classifier, batch: Batch, labels: Tensor) -> Tensor:
-    """[edges of the batch] the mean gradient on the way from mask 0 to mask 1."""
-    points = [(step + 0.5) / STEPS for step in range(STEPS)]
-    return torch.stack([slopes(classifier, batch, labels, at) for at in points]).mean(dim=0)
+def path(classifier: Classifier, found: Sequence[Part], labels: Tensor) -> Tensor:
+    """[edges of the parts, in their order] the mean gradient on the way from mask 0 to mask 1."""
+    edges = sum(len(part) for part in found)
+    size = max(1, AT_ONCE // max(1, edges))
+    points = (torch.arange(STEPS, device=classifier.device) + 0.5) / STEPS
+    total = torch.zeros(edges, device=classifier.device)
+    for some in torch.split(points, size):
+        batch = parts([*found] * len(some), classifier.device)
+        weights = some.repeat_interleave(edges).requires_grad_(True)
+        logits = classifier.logits(batch, weights)
+        slope = slopes(logits, weights, labels.repeat(len(some)))
+        total += slope.view(len(some), -1).sum(dim=0)
+    return total / STEPS
 
 
 def agreed(single: dict[str, np.ndarray], part: Part) -> np.ndarray:
