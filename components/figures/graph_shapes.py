@@ -90,12 +90,22 @@ def _loop(node: np.ndarray, away: np.ndarray, radius: float) -> np.ndarray:
     return np.asarray(node + radius * (away + circle))
 
 
-def _away(at: np.ndarray, edges: np.ndarray, node: int) -> np.ndarray:
-    """The direction in the middle of the widest gap between a node's neighbours; up without any."""
+def free_side(at: np.ndarray, edges: np.ndarray, node: int) -> np.ndarray:
+    """[2] the direction from a node in which there is room for its name."""
+    loops = (edges == node).all(axis=1).any()
+    return _away(at, edges, node, *([_away(at, edges, node)] if loops else []))
+
+
+def _away(at: np.ndarray, edges: np.ndarray, node: int, *taken: np.ndarray) -> np.ndarray:
+    """The direction in the middle of the widest gap between a node's neighbours; up without any.
+
+    Args:
+        taken: directions that are no longer free.
+    """
     touching = edges[(edges == node).any(axis=1)]
     others = touching[touching[:, 0] != touching[:, 1]].sum(axis=1) - node
     ways = at[np.unique(others)] - at[node] if len(others) else np.zeros((0, 2))
-    ways = ways[np.linalg.norm(ways, axis=1) > 0]
+    ways = np.concatenate([ways[np.linalg.norm(ways, axis=1) > 0], *(w[None] for w in taken)])
     if not len(ways):
         return np.array([0.0, 1.0])
     angles = np.sort(np.arctan2(ways[:, 1], ways[:, 0]))

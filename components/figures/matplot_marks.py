@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +19,8 @@ from components.figures.matplot_page import POINT, Page, colour_map, plain, rgba
 _STEP = re.compile(r"([MLQZ])([^MLQZ]*)")
 _DASHES = {"dash": "--", "dot": ":", "dashdot": "-."}
 _SYMBOLS = {"circle": "o", "circle-open": "o", "diamond": "D", "square": "s"}
+_AWAY = 8.0
+"""Pixels between a point and a text that stands beside it."""
 _ANCHORS = {"auto": "center", None: "center", "middle": "center"}
 
 
@@ -72,59 +75,81 @@ def _scatter(page: Page, axes: Axes, given: Any) -> None:
     y = page.places(given.yaxis or "y", given.y, 0)
     x = page.places(given.xaxis or "x", given.x, len(y))
     mode = given.mode or "lines"
-    opacity = 1.0 if given.opacity is None else float(given.opacity)
     if given.fill == "toself":
-        axes.fill(x, y, color=rgba(given.fillcolor), linewidth=0, zorder=1.5)
+        for here in _pieces(x):
+            colour = rgba(given.fillcolor)
+            axes.fill(x[here], y[here], color=colour, linewidth=0, zorder=1.5, alpha=_alpha(given))
     elif "lines" in mode:
         axes.plot(
             x,
             y,
             color=rgba(given.line.color or page.ink),
             linewidth=float(given.line.width or 2) * POINT,
-            linestyle=_DASHES.get(given.line.dash, "-"),
+            linestyle=_DASHES.get(given.line.dash, "--" if "px" in str(given.line.dash) else "-"),
+            alpha=_alpha(given),
             label=plain(given.name) if given.name and given.showlegend is not False else None,
         )
     if "markers" in mode and (given.marker.opacity is None or given.marker.opacity > 0):
         _markers(page, axes, given, x, y)
     if "text" in mode:
-        shown = _each(given.text, len(x))
-        for i, label in enumerate(shown):
-            font = page.font(
-                _each(given.textfont.size or 12, len(x))[i],
-                _each(given.textfont.color or page.ink, len(x))[i],
-            )
-            axes.text(
-                x[i],
-                y[i],
-                plain(str(label)),
-                ha="center",
-                va="center",
-                parse_math=False,
-                alpha=opacity,
-                zorder=3,
-                **font,
-            )
+        _texts(page, axes, given, x, y)
+
+
+def _texts(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
+    count = len(x)
+    shown, sizes = _each(given.text, count), _each(given.textfont.size or 12, count)
+    colours = _each(given.textfont.color or page.ink, count)
+    beside = _each(given.textposition or "middle center", count)
+    for i, label in enumerate(shown):
+        up, across = str(beside[i]).split() if given.mode == "text" else ("middle", "center")
+        dx = {"left": -_AWAY, "right": _AWAY}.get(across, 0.0) * POINT
+        dy = {"top": _AWAY, "bottom": -_AWAY}.get(up, 0.0) * POINT
+        axes.annotate(
+            plain(str(label)),
+            (x[i], y[i]),
+            xytext=(dx, dy),
+            textcoords="offset points",
+            ha={"left": "right", "right": "left"}.get(across, "center"),
+            va={"top": "bottom", "bottom": "top"}.get(up, "center"),
+            parse_math=False,
+            alpha=_alpha(given),
+            zorder=3,
+            annotation_clip=False,
+            **page.font(sizes[i], colours[i], bold=(given.textfont.weight or 0) == 600),
+        )
+
+
+def _alpha(given: Any) -> float:
+    return 1.0 if given.opacity is None else float(given.opacity)
+
+
+def _pieces(x: np.ndarray) -> list[slice]:
+    """The runs of points between those that are no numbers."""
+    ends = [-1, *np.flatnonzero(np.isnan(x)).tolist(), len(x)]
+    return [slice(a + 1, b) for a, b in itertools.pairwise(ends) if b > a + 1]
 
 
 def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
-    colours = _each(given.marker.color or page.ink, len(x))
-    symbols = _each(given.marker.symbol or "circle", len(x))
-    outlines = _each(given.marker.line.color, len(x))
-    widths = _each(given.marker.line.width or 0, len(x))
-    if given.marker.coloraxis:
+    look, count = given.marker, len(x)
+    if look.coloraxis:
         return  # It only carries the colour bar.
-    for i in range(len(x)):
-        edge = rgba(outlines[i]) if outlines[i] else rgba(colours[i])
+    colours = _each(page.ink if look.color is None else look.color, count)
+    symbols = _each(look.symbol or "circle", count)
+    sizes = _each(6 if look.size is None else look.size, count)
+    rims = _each(page.ink if look.line.color is None else look.line.color, count)
+    width = float(np.max(look.line.width or 0)) * POINT
+    for i in range(count):
+        hollow = str(symbols[i]).endswith("open")
         axes.plot(
             x[i],
             y[i],
             _SYMBOLS.get(symbols[i], "o"),
             color=rgba(colours[i]),
-            markeredgecolor=edge,
-            markeredgewidth=max(float(widths[i]), 1.0) * POINT,
-            markersize=float(_each(given.marker.size or 6, len(x))[i]) * POINT,
-            fillstyle="none" if str(symbols[i]).endswith("open") else "full",
+            markersize=float(sizes[i]) * POINT,
+            fillstyle="none" if hollow else "full",
             clip_on=False,
+            **({"markeredgecolor": rgba(rims[i]), "markeredgewidth": width} if width else {}),
+            label=plain(given.name) if i == 0 and given.showlegend and given.name else None,
         )
 
 
