@@ -29,7 +29,8 @@ class Sheet:
     """What the marks of a drawing are made from.
 
     Attributes:
-        picked: what is drawn of the part. ways: where its edges run, in the order of `picked.edges`.
+        picked: what is drawn of the part.
+        ways: where its edges run, in the order of `picked.edges`.
         x, y: ranges of the axes. pixels: of one unit on a page of usual width.
         emphasised: whether the key part stands out from what is around it.
         marked: the edge that a person picked, or None.

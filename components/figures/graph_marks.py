@@ -1,4 +1,4 @@
-"""The marks of a drawing that graphs and molecules share: lines by level, halos, what is clicked."""
+"""Marks that graphs and molecules share: lines by level, halos, what is clicked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from backend.graphs.naming import edge_names, node_names
-from components.figures.graph_ink import MANY
+from components.figures.graph_ink import MANY, Ink
 from components.figures.graph_look import Sheet, hover
 from components.figures.graph_shapes import joined
 
@@ -58,7 +58,7 @@ def halo(figure: go.Figure, on: Sheet, lines: Sequence[np.ndarray], width: float
         more = {"name": TRUTH, "showlegend": bool(known)}
         line(figure, known, on.theme.gold, width + 5.5, **more)
         line(figure, known, on.theme.paper, width + 2.5)
-    here = np.flatnonzero(on.picked.edges == on.marked) if on.marked is not None else []
+    here = np.flatnonzero(on.picked.edges == on.marked).tolist() if on.marked is not None else []
     for j in here:
         line(figure, [lines[j]], on.theme.accent, width + 6.5, name="picked", showlegend=True)
         line(figure, [lines[j]], on.theme.paper, width + 2.5)
@@ -175,6 +175,6 @@ def _ascending(levels: np.ndarray) -> Iterable[int]:
     return sorted({int(level) for level in levels} - {0}, key=lambda level: (abs(level), level))
 
 
-def _between(widths: tuple[float, float], ink: Any, level: int) -> float:
-    part = (ink.width(level) - ink.width(0)) / (ink.wide - ink.width(0))
+def _between(widths: tuple[float, float], ink: Ink, level: int) -> float:
+    part = float((ink.width(level) - ink.width(0)) / (ink.wide - ink.width(0)))
     return round(widths[0] + (widths[1] - widths[0]) * part, 2)

@@ -140,6 +140,9 @@ def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -
     width = float(np.max(look.line.width or 0)) * POINT
     for i in range(count):
         hollow = str(symbols[i]).endswith("open")
+        rim: dict[str, Any] = {}
+        if width:
+            rim = {"markeredgecolor": rgba(rims[i]), "markeredgewidth": width}
         axes.plot(
             x[i],
             y[i],
@@ -148,7 +151,7 @@ def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -
             markersize=float(sizes[i]) * POINT,
             fillstyle="none" if hollow else "full",
             clip_on=False,
-            **({"markeredgecolor": rgba(rims[i]), "markeredgewidth": width} if width else {}),
+            **rim,
             label=plain(given.name) if i == 0 and given.showlegend and given.name else None,
         )
 
@@ -156,12 +159,58 @@ def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -
 def _bar(page: Page, axes: Axes, given: Any) -> None:
     y = page.places(given.yaxis or "y", given.y, len(given.x or ()))
     x = page.places(given.xaxis or "x", given.x, len(y))
-    colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(x))]
-    label = plain(given.name) if given.name and given.showlegend else None
-    if given.orientation == "h":
-        axes.barh(y, x, color=colours, label=label)
-    else:
-        axes.bar(x, y, color=colours, label=label)
+    flat = given.orientation == "h"
+    at, long = (y, x) if flat else (x, y)
+    side, width, base = _beside(page, given, at)
+    draw = axes.barh if flat else axes.bar
+    label = plain(given.name) if given.name and given.showlegend is not False else None
+    colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(at))]
+    draw(at + side, long, width, base, color=colours, label=label)
+    for i, words in enumerate(_each(given.text, len(at)) if given.text is not None else ()):
+        if not words or not np.isfinite(long[i]):
+            continue
+        inside = given.textposition == "inside"
+        away = (0.0 if inside else 4.0 * POINT) * (1 if long[i] >= 0 else -1)
+        end = base[i] + (long[i] / 2 if inside else long[i])
+        spot = (end, at[i] + side) if flat else (at[i] + side, end)
+        beyond = ("left", "center") if flat else ("center", "bottom")
+        if long[i] < 0:
+            beyond = ("right", "center") if flat else ("center", "top")
+        across, up = ("center", "center") if inside else beyond
+        axes.annotate(
+            plain(str(words)),
+            spot,
+            xytext=(away, 0) if flat else (0, away),
+            textcoords="offset points",
+            ha=across,
+            va=up,
+            parse_math=False,
+            annotation_clip=False,
+            **page.font(
+                given.textfont.size or 12, _each(given.textfont.color or page.ink, len(at))[i]
+            ),
+        )
+
+
+def _beside(page: Page, given: Any, at: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """How far a trace's bars stand aside, how wide they are, and where each begins."""
+    same = [t for t in page.figure.data if t.type == "bar" and _axes_of(t) == _axes_of(given)]
+    place = next(i for i, trace in enumerate(same) if trace is given)
+    mode = page.figure.layout.barmode or "group"
+    share = 1.0 - (page.figure.layout.bargap or 0.2)
+    base = np.zeros(len(at))
+    if mode == "group":
+        width = share / len(same)
+        return (place - (len(same) - 1) / 2) * width, width, base
+    if mode in ("stack", "relative"):
+        for earlier in same[:place]:
+            long = earlier.x if given.orientation == "h" else earlier.y
+            base += np.nan_to_num(np.array(long, dtype=float))
+    return 0.0, share, base
+
+
+def _axes_of(given: Any) -> tuple[str, str]:
+    return given.xaxis or "x", given.yaxis or "y"
 
 
 def _each(value: Any, count: int) -> list[Any]:

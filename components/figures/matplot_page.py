@@ -119,7 +119,9 @@ class Page:
         return tuple((self.margin["b"] + part * height) / self.size[1] for part in span)
 
     def place(self, name: str, value: Any) -> float:
-        """A value on an axis as a number; a category is its index."""
+        """A value on an axis as a number; a category is its index, None no number."""
+        if value is None:
+            return float("nan")
         if isinstance(value, str):
             known = self.categories.setdefault(name, [])
             if value not in known:
