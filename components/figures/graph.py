@@ -125,8 +125,7 @@ def _heads(drawn: go.Figure, on: Sheet, size: float) -> None:
 def _nodes(drawn: go.Figure, on: Sheet, size: float, labelled: bool) -> None:
     """Nodes in the colours of their scores, a ring around the target, and names."""
     nodes, theme = on.picked.nodes, on.theme
-    touched = np.isin(nodes, on.found.arrays["edges"][on.picked.edges[~on.faint]])
-    touched |= nodes == (-1 if on.found.values["target"] is None else on.found.values["target"])
+    touched = on.touched
     levels = on.ink.levels(on.found.arrays["node_scores"][nodes])
     fills = [
         on.ink.colour(int(level)) if level and inside else theme.paper

@@ -21,6 +21,8 @@ TALL, FLAT = 380.0, 170.0
 """Pixels of the highest and the lowest drawing."""
 PAD = 0.16
 """Room around the outermost nodes, in units of the positions."""
+LOOP = 13.0
+"""Pixels of the radius of a self-loop."""
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 
 
@@ -53,6 +55,15 @@ class Sheet:
         return self.found.arrays["positions"]
 
     @property
+    def touched(self) -> np.ndarray:
+        """[drawn nodes] bool, those that belong to what is shown; in the whole graph, all do."""
+        nodes = self.picked.nodes
+        if self.picked.of == len(self.picked.inside) and not self.emphasised:
+            return np.ones(len(nodes), dtype=bool)
+        edges = self.found.arrays["edges"][self.picked.edges[~self.faint]]
+        return np.isin(nodes, edges) | np.isin(nodes, [self.found.values["target"]])
+
+    @property
     def faint(self) -> np.ndarray:
         """[drawn edges] bool, those outside the key part where that stands out."""
         outside = ~self.picked.inside[self.picked.edges]
@@ -78,14 +89,18 @@ def sheet(
     look = theme_of(theme)
     picked = drawn(found, shown, scale, share=share)
     at = found.arrays["positions"]
-    x, y, pixels = _ranges(at[picked.nodes], unit_pixels)
     edges = found.arrays["edges"][picked.edges]
+    pixels = _ranges(at[picked.nodes], unit_pixels)[2]
+    ways = paths(at, edges, LOOP / pixels)
+    # Loops and arcs reach beyond the nodes.
+    reached = np.concatenate([at[picked.nodes], *ways.lines])
+    x, y, pixels = _ranges(reached, unit_pixels)
     return Sheet(
         found=found,
         theme=look,
         ink=Ink.of(found, look, limit, len(edges)),
         picked=picked,
-        ways=paths(at, edges, bool(found.values["directed"]), 13 / pixels),
+        ways=ways,
         x=x,
         y=y,
         pixels=pixels,

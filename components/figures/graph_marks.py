@@ -54,7 +54,7 @@ def halo(figure: go.Figure, on: Sheet, lines: Sequence[np.ndarray], width: float
     """A golden track along the edges of the known reason, and one in ink along the marked edge."""
     truth = on.found.arrays.get("truth")
     if truth is not None:
-        known = [lines[j] for j in np.flatnonzero(truth[on.picked.edges])]
+        known = [lines[j] for j in np.flatnonzero(truth[on.picked.edges]).tolist()]
         more = {"name": TRUTH, "showlegend": bool(known)}
         line(figure, known, on.theme.gold, width + 5.5, **more)
         line(figure, known, on.theme.paper, width + 2.5)
@@ -85,7 +85,7 @@ def levels(
             continue
         share = ink.width(level) if widths is None else _between(widths, ink, level)
         for faint in (True, False):
-            here = np.flatnonzero((found == level) & (on.faint == faint))
+            here = np.flatnonzero((found == level) & (on.faint == faint)).tolist()
             opacity = FAINT if faint else 1.0
             line(figure, [lines[j] for j in here], ink.colour(level), share, opacity=opacity)
 

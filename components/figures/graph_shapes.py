@@ -17,19 +17,20 @@ WIDEST = 0.5
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Paths:
-    """The ways of some edges: `lines` [p, 2] each, and `middles` [count, 2] where one is picked."""
+    """The ways of some edges: `lines` [p, 2] each, and `middles` [count, 2] where one is picked.
+
+    A line runs from its edge's first node to the second.
+    """
 
     lines: list[np.ndarray]
     middles: np.ndarray
 
 
-def paths(positions: np.ndarray, edges: np.ndarray, directed: bool, loop: float) -> Paths:
-    """The ways of edges between nodes.
+def paths(positions: np.ndarray, edges: np.ndarray, loop: float) -> Paths:
+    """The ways of edges between nodes; edges of the same two nodes stand side by side.
 
     Args:
         positions: [n, 2]. edges: [count, 2].
-        directed: whether two edges that join the same nodes in opposite directions are drawn as a
-            pair from each side's view; either way edges of the same two nodes stand side by side.
         loop: radius of a self-loop, in units of the positions.
     """
     at = np.asarray(positions, dtype=np.float64)
@@ -43,7 +44,7 @@ def paths(positions: np.ndarray, edges: np.ndarray, directed: bool, loop: float)
                 lines[i] = _loop(at[u], _away(at, edges, u), loop * (1 + 0.5 * place))
             else:
                 line = _arc(at[u], at[v], _side(place, len(same)))
-                lines[i] = line[::-1] if directed and edges[i, 0] == v else line
+                lines[i] = line[::-1] if edges[i, 0] == v else line
     middles = [_middle(line) for line in lines]
     return Paths(lines, np.array(middles).reshape(-1, 2))
 

@@ -16,7 +16,7 @@ from components.figures.palette import Theme, ink_on
 from components.figures.palette import theme as theme_of
 
 HEIGHT = 260
-PANEL = 250
+PANEL = 220
 """Pixels of one small drawing."""
 COLUMNS = 3
 ROW = 46
@@ -47,9 +47,7 @@ def scales(found: GraphExplanation, theme: str = "light") -> go.Figure:
     notes = ["Dark: the key part of the scale before. Light: what joins. Grey: the rest."]
     if part.note:
         notes.append(part.note)
-    return frame(
-        plot, look, "Key parts, each within the next", notes, PANEL * rows, panels=True
-    )
+    return frame(plot, look, "Key parts, each within the next", notes, PANEL * rows, panels=True)
 
 
 def parts(found: GraphExplanation, theme: str = "light") -> go.Figure:
@@ -91,7 +89,9 @@ def parts(found: GraphExplanation, theme: str = "light") -> go.Figure:
     )
     notes = ["Bold: the share of the decision that the part keeps alone."]
     done = frame(plot, look, "What holds what", notes, ROW * len(values) + 110)
-    return done.update_layout(barmode="stack", bargap=0.25, legend=BELOW, margin_b=84)
+    return done.update_layout(
+        barmode="stack", bargap=0.25, legend={**BELOW, "traceorder": "normal"}, margin_b=84
+    )
 
 
 def carried(found: GraphExplanation, theme: str = "light") -> go.Figure:
@@ -154,7 +154,7 @@ def _small(
 ) -> None:
     """One panel: grey below, what was in before and what joins above."""
     at, target = found.arrays["positions"].astype(np.float64), found.values["target"]
-    ways = paths(at, found.arrays["edges"][part.edges], bool(found.values["directed"]), 0.07)
+    ways = paths(at, found.arrays["edges"][part.edges], 0.07)
     inside, before = inside[part.edges], before[part.edges]
     groups = (
         (~inside, look.nan_hatch, 0.8),
@@ -189,12 +189,13 @@ def _equal(plot: go.Figure, found: GraphExplanation, part: Drawn) -> None:
     """The same place and the same unit in both directions, in every panel."""
     at = found.arrays["positions"][part.nodes].astype(np.float64)
     middle = (at.max(axis=0) + at.min(axis=0)) / 2 if len(at) else np.zeros(2)
-    half = max(float(np.ptp(at, axis=0).max()) if len(at) else 0.0, 0.5) / 2 + 0.2
+    half = max(float(np.ptp(at, axis=0).max()) if len(at) else 0.0, 0.5) / 2 + 0.13
     for x, y in zip(plot.select_xaxes(), plot.select_yaxes(), strict=True):
         x.update(visible=False, range=[middle[0] - half, middle[0] + half], constrain="domain")
         y.update(
             visible=False,
             range=[middle[1] - half, middle[1] + half],
             constrain="domain",
+            constraintoward="top",
             scaleanchor=y.anchor,
         )

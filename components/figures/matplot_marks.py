@@ -165,7 +165,8 @@ def _bar(page: Page, axes: Axes, given: Any) -> None:
     draw = axes.barh if flat else axes.bar
     label = plain(given.name) if given.name and given.showlegend is not False else None
     colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(at))]
-    draw(at + side, long, width, base, color=colours, label=label)
+    # A bar that has no value keeps its place on the axis.
+    draw(at + side, np.nan_to_num(long), width, base, color=colours, label=label)
     for i, words in enumerate(_each(given.text, len(at)) if given.text is not None else ()):
         if not words or not np.isfinite(long[i]):
             continue

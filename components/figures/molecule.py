@@ -79,9 +79,8 @@ def draw(drawn: go.Figure, on: Sheet, length: float, most: float = 16.0) -> None
 
 def _discs(drawn: go.Figure, on: Sheet, band: tuple[float, ...]) -> None:
     """Round ends of the highlights, in the colours of the atoms' own scores."""
-    touched = np.isin(on.picked.nodes, on.found.arrays["edges"][on.picked.edges[~on.faint]])
     levels = on.ink.levels(on.found.arrays["node_scores"][on.picked.nodes])
-    here = np.flatnonzero(touched & (levels != 0))
+    here = np.flatnonzero(on.touched & (levels != 0))
     # The strongest last, so that it lies on top.
     here = here[np.argsort(np.abs(levels[here]), kind="stable")]
     if not len(here):
