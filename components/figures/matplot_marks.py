@@ -14,7 +14,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.transforms import blended_transform_factory
 
-from components.figures.matplot_page import POINT, Page, colour_map, plain, rgba
+from components.figures.matplot_bars import bar
+from components.figures.matplot_page import POINT, Page, colour_map, each, plain, rgba
 
 _STEP = re.compile(r"([MLQZ])([^MLQZ]*)")
 _DASHES = {"dash": "--", "dot": ":", "dashdot": "-."}
@@ -97,9 +98,9 @@ def _scatter(page: Page, axes: Axes, given: Any) -> None:
 
 def _texts(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
     count = len(x)
-    shown, sizes = _each(given.text, count), _each(given.textfont.size or 12, count)
-    colours = _each(given.textfont.color or page.ink, count)
-    beside = _each(given.textposition or "middle center", count)
+    shown, sizes = each(given.text, count), each(given.textfont.size or 12, count)
+    colours = each(given.textfont.color or page.ink, count)
+    beside = each(given.textposition or "middle center", count)
     for i, label in enumerate(shown):
         up, across = str(beside[i]).split() if given.mode == "text" else ("middle", "center")
         dx = {"left": -_AWAY, "right": _AWAY}.get(across, 0.0) * POINT
@@ -133,10 +134,10 @@ def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -
     look, count = given.marker, len(x)
     if look.coloraxis:
         return  # It only carries the colour bar.
-    colours = _each(page.ink if look.color is None else look.color, count)
-    symbols = _each(look.symbol or "circle", count)
-    sizes = _each(6 if look.size is None else look.size, count)
-    rims = _each(page.ink if look.line.color is None else look.line.color, count)
+    colours = each(page.ink if look.color is None else look.color, count)
+    symbols = each(look.symbol or "circle", count)
+    sizes = each(6 if look.size is None else look.size, count)
+    rims = each(page.ink if look.line.color is None else look.line.color, count)
     width = float(np.max(look.line.width or 0)) * POINT
     for i in range(count):
         hollow = str(symbols[i]).endswith("open")
@@ -154,70 +155,6 @@ def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -
             **rim,
             label=plain(given.name) if i == 0 and given.showlegend and given.name else None,
         )
-
-
-def _bar(page: Page, axes: Axes, given: Any) -> None:
-    y = page.places(given.yaxis or "y", given.y, len(given.x or ()))
-    x = page.places(given.xaxis or "x", given.x, len(y))
-    flat = given.orientation == "h"
-    at, long = (y, x) if flat else (x, y)
-    side, width, base = _beside(page, given, at)
-    draw = axes.barh if flat else axes.bar
-    label = plain(given.name) if given.name and given.showlegend is not False else None
-    colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(at))]
-    # A bar that has no value keeps its place on the axis.
-    draw(at + side, np.nan_to_num(long), width, base, color=colours, label=label)
-    for i, words in enumerate(_each(given.text, len(at)) if given.text is not None else ()):
-        if not words or not np.isfinite(long[i]):
-            continue
-        inside = given.textposition == "inside"
-        away = (0.0 if inside else 4.0 * POINT) * (1 if long[i] >= 0 else -1)
-        end = base[i] + (long[i] / 2 if inside else long[i])
-        spot = (end, at[i] + side) if flat else (at[i] + side, end)
-        beyond = ("left", "center") if flat else ("center", "bottom")
-        if long[i] < 0:
-            beyond = ("right", "center") if flat else ("center", "top")
-        across, up = ("center", "center") if inside else beyond
-        axes.annotate(
-            plain(str(words)),
-            spot,
-            xytext=(away, 0) if flat else (0, away),
-            textcoords="offset points",
-            ha=across,
-            va=up,
-            parse_math=False,
-            annotation_clip=False,
-            **page.font(
-                given.textfont.size or 12, _each(given.textfont.color or page.ink, len(at))[i]
-            ),
-        )
-
-
-def _beside(page: Page, given: Any, at: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """How far a trace's bars stand aside, how wide they are, and where each begins."""
-    same = [t for t in page.figure.data if t.type == "bar" and _axes_of(t) == _axes_of(given)]
-    place = next(i for i, trace in enumerate(same) if trace is given)
-    mode = page.figure.layout.barmode or "group"
-    share = 1.0 - (page.figure.layout.bargap or 0.2)
-    base = np.zeros(len(at))
-    if mode == "group":
-        width = share / len(same)
-        return (place - (len(same) - 1) / 2) * width, width, base
-    if mode in ("stack", "relative"):
-        for earlier in same[:place]:
-            long = earlier.x if given.orientation == "h" else earlier.y
-            base += np.nan_to_num(np.array(long, dtype=float))
-    return 0.0, share, base
-
-
-def _axes_of(given: Any) -> tuple[str, str]:
-    return given.xaxis or "x", given.yaxis or "y"
-
-
-def _each(value: Any, count: int) -> list[Any]:
-    """One value a point: a list as it is, a single value repeated."""
-    one = isinstance(value, str) or not hasattr(value, "__len__")
-    return [value] * count if one else list(value)
 
 
 def shape(page: Page, drawn: Mapping[tuple[str, str], Axes], given: Any) -> None:
@@ -295,4 +232,4 @@ def _frame(drawn: Mapping[tuple[str, str], Axes], given: Any) -> tuple[Axes, Any
     )
 
 
-_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": _bar}
+_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": bar}

@@ -155,3 +155,9 @@ def colour_map(scale: Any) -> Colormap:
     steps = [(float(place), rgba(colour)) for place, colour in scale]
     found = LinearSegmentedColormap.from_list("scale", steps, N=512)
     return found.with_extremes(bad=(0, 0, 0, 0))
+
+
+def each(value: Any, count: int) -> list[Any]:
+    """One value a point: a list as it is, a single value repeated."""
+    one = isinstance(value, str) or not hasattr(value, "__len__")
+    return [value] * count if one else list(value)
