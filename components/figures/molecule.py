@@ -118,7 +118,8 @@ def _bonds(drawn: go.Figure, on: Sheet, length: float, room: float) -> None:
             continue
         line = _shortened(on.ways.lines[j], room if symbols[u] else 0, room if symbols[v] else 0)
         order = int(on.found.arrays["bonds"][i])
-        for piece, dashed in strokes(line, order, _side(on, u, v), GAP * length, (u, v), on):
+        corners = (not symbols[u], not symbols[v])
+        for piece, dashed in strokes(line, order, _side(on, u, v), GAP * length, corners):
             plain.setdefault((faint, dashed), []).append(piece)
     for (faint, dashed), lines in plain.items():
         colour = on.theme.nan_hatch if faint else on.theme.ink
@@ -126,13 +127,14 @@ def _bonds(drawn: go.Figure, on: Sheet, length: float, room: float) -> None:
 
 
 def strokes(
-    line: np.ndarray, order: int, side: int, gap: float, ends: tuple[int, int], on: Sheet
+    line: np.ndarray, order: int, side: int, gap: float, corners: tuple[bool, bool]
 ) -> list[tuple[np.ndarray, bool]]:
     """The lines a bond is drawn with, and whether each is dashed.
 
     Args:
         order: SINGLE, DOUBLE, TRIPLE or AROMATIC.
         side: 1 or -1 where most neighbours are, there the second line goes; 0 for both alike.
+        gap: between two lines, in units. corners: whether each end has no symbol.
     """
     if order == SINGLE or len(line) != 2:
         return [(line, False)]
@@ -147,8 +149,7 @@ def strokes(
         return [(line + across / 2, False), (line - across / 2, False)]
     inner = line + across * (side or 1)
     # The line inside a ring is shorter, where no symbol has shortened it already.
-    symbols = _shown(on.found)
-    cut = [0.0 if symbols[end] else 0.13 * size for end in ends]
+    cut = [0.13 * size * corner for corner in corners]
     return [(line, False), (_shortened(inner, *cut), order == AROMATIC)]
 
 

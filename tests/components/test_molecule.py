@@ -51,8 +51,9 @@ def test_the_order_of_a_bond_is_its_lines(order, count):
     assert strokes(graph.figure(made([(0, 1)], [order], "CC"))) == count
 
 
-def test_the_second_line_of_a_ring_is_inside():
-    plot = graph.figure(made(RING, [3] * 6, "CCCCCC"))
+@pytest.mark.parametrize("edges", [RING, [(v, u) for u, v in RING]])
+def test_the_second_line_of_a_ring_is_inside(edges):
+    plot = graph.figure(made(edges, [3] * 6, "CCCCCC"))
     [inner] = [t for t in lines(plot) if t.line.dash]
     radius = np.hypot(np.array(inner.x), np.array(inner.y))
     assert np.nanmax(radius) < 0.95
