@@ -11,6 +11,7 @@ from backend.graphs.explanation import GraphExplanation
 from backend.graphs.naming import node_names
 from components.figures import graph_marks as marks
 from components.figures import molecule
+from components.figures.graph_ink import MANY
 from components.figures.graph_ink import largest as _largest
 from components.figures.graph_look import Sheet, framed, sheet
 from components.figures.graph_parts import Shown
@@ -26,6 +27,7 @@ NAME_EM = 7.0
 SIZES = ((40, 19.0), (120, 10.0), (300, 7.0))
 """(nodes at most, pixels of a node)."""
 SMALLEST = 5.0
+DOT = 3.5
 
 
 def figure(
@@ -127,9 +129,12 @@ def _nodes(drawn: go.Figure, on: Sheet, size: float, labelled: bool) -> None:
     nodes, theme = on.picked.nodes, on.theme
     touched = on.touched
     levels = on.ink.levels(on.found.arrays["node_scores"][nodes])
+    many = len(on.picked.edges) > MANY
+    # Among many, nodes that carry little are dots, so that they hide no edge.
+    dots = many & (np.abs(levels) < 0.2 * max(np.abs(levels).max(initial=0), 1))
     fills = [
-        on.ink.colour(int(level)) if level and inside else theme.paper
-        for level, inside in zip(levels, touched, strict=True)
+        theme.nan_hatch if dot else on.ink.colour(int(level)) if level and inside else theme.paper
+        for level, inside, dot in zip(levels, touched, dots, strict=True)
     ]
     at = on.at[nodes]
     drawn.add_scatter(
@@ -137,10 +142,11 @@ def _nodes(drawn: go.Figure, on: Sheet, size: float, labelled: bool) -> None:
         y=at[:, 1],
         mode="markers",
         marker={
-            "size": np.where(touched, size, 0.62 * size),
+            "size": np.where(dots, DOT, np.where(touched, size, 0.62 * size)),
             "color": fills,
+            "opacity": 1,  # Marks of several sizes are else translucent.
             "line": {
-                "width": 1.2 if size > SMALLEST else 0.8,
+                "width": np.where(dots, 0.0, 1.2 if size > SMALLEST else 0.8),
                 "color": [theme.muted if inside else theme.nan_hatch for inside in touched],
             },
         },
@@ -149,7 +155,7 @@ def _nodes(drawn: go.Figure, on: Sheet, size: float, labelled: bool) -> None:
     )
     _target(drawn, on, size)
     if labelled:
-        _names(drawn, on, fills, touched)
+        _names(drawn, on, size, fills)
 
 
 def _target(drawn: go.Figure, on: Sheet, size: float) -> None:
@@ -172,17 +178,18 @@ def _target(drawn: go.Figure, on: Sheet, size: float) -> None:
     )
 
 
-def _names(drawn: go.Figure, on: Sheet, fills: list[str], touched: np.ndarray) -> None:
+def _names(drawn: go.Figure, on: Sheet, size: float, fills: list[str]) -> None:
     """Short names inside their nodes, longer ones where fewest edges are."""
     every, nodes = node_names(on.found), on.picked.nodes
     edges = on.found.arrays["edges"][on.picked.edges]
     names = [every[i] for i in nodes]
     small = [width(name) <= INSIDE_EM for name in names]
-    here = np.flatnonzero(touched | np.isin(nodes, [on.found.values["target"]]))
+    here = np.flatnonzero(on.touched | np.isin(nodes, [on.found.values["target"]]))
     drawn.add_scatter(
         x=on.at[nodes[here], 0],
         y=on.at[nodes[here], 1],
-        mode="text",
+        mode="markers+text",
+        marker={"size": size, "opacity": 0},
         text=[escape(shorten(names[j], NAME_EM)) for j in here],
         textposition=[
             "middle center" if small[j] else _position(free_side(on.at, edges, int(nodes[j])))

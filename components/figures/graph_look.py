@@ -14,6 +14,7 @@ from components.figures.frame import frame
 from components.figures.graph_ink import BAR, Ink, largest, number
 from components.figures.graph_parts import Drawn, Shown, drawn
 from components.figures.graph_shapes import Paths, paths
+from components.figures.labels import shorten
 from components.figures.palette import Theme, escape
 from components.figures.palette import theme as theme_of
 
@@ -21,6 +22,7 @@ TALL, FLAT = 380.0, 170.0
 """Pixels of the highest and the lowest drawing."""
 PAD = 0.16
 """Room around the outermost nodes, in units of the positions."""
+NAME_EM = 14.0
 LOOP = 13.0
 """Pixels of the radius of a self-loop."""
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
@@ -142,11 +144,12 @@ def notes(on: Sheet) -> list[str]:
 def asked(found: GraphExplanation) -> str:
     """The question, and whether the GNN is right."""
     values = found.values
-    where = values["graph_name"] or f"Graph {values['graph']}"
+    where = shorten(values["graph_name"], NAME_EM) if values["graph_name"] else ""
+    where = where or f"Graph {values['graph']}"
     if values["task"] == "node":
         place = values["target"]
         name = values["node_names"][place] if values["node_names"] else ""
-        where = f"Node {name or values['node']}"
+        where = f"Node {shorten(name, NAME_EM) if name else values['node']}"
     said = f"{where}: why {class_name(values, values['label'])}? p = {values['probability']:.2g}"
     predicted, true = values["predicted"], values["true"]
     right = predicted == true

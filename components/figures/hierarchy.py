@@ -178,6 +178,7 @@ def _small(
         marker={
             "size": [9.0 if i == target else 4.0 for i in part.nodes],
             "color": look.muted,
+            "opacity": 1,
             "line": {"width": 0},
         },
         hoverinfo="skip",

@@ -102,9 +102,10 @@ def _texts(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> 
     colours = each(given.textfont.color or page.ink, count)
     beside = each(given.textposition or "middle center", count)
     for i, label in enumerate(shown):
-        up, across = str(beside[i]).split() if given.mode == "text" else ("middle", "center")
-        dx = {"left": -_AWAY, "right": _AWAY}.get(across, 0.0) * POINT
-        dy = {"top": _AWAY, "bottom": -_AWAY}.get(up, 0.0) * POINT
+        up, across = str(beside[i]).split()
+        away = max(_AWAY, float(np.max(given.marker.size or 0)) / 2 + 3) * POINT
+        dx = {"left": -away, "right": away}.get(across, 0.0)
+        dy = {"top": away, "bottom": -away}.get(up, 0.0)
         axes.annotate(
             plain(str(label)),
             (x[i], y[i]),
@@ -138,12 +139,15 @@ def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -
     symbols = each(look.symbol or "circle", count)
     sizes = each(6 if look.size is None else look.size, count)
     rims = each(page.ink if look.line.color is None else look.line.color, count)
-    width = float(np.max(look.line.width or 0)) * POINT
+    widths = each(0 if look.line.width is None else look.line.width, count)
     for i in range(count):
         hollow = str(symbols[i]).endswith("open")
         rim: dict[str, Any] = {}
-        if width:
-            rim = {"markeredgecolor": rgba(rims[i]), "markeredgewidth": width}
+        if widths[i]:
+            rim = {
+                "markeredgecolor": rgba(rims[i]),
+                "markeredgewidth": float(widths[i]) * POINT,
+            }
         axes.plot(
             x[i],
             y[i],

@@ -81,7 +81,7 @@ def test_names_are_escaped_and_the_target_is_outlined():
     names = ["<b>x</b>", "Dévora", "日本"]
     found = explained([(0, 1), (1, 2)], [1, 0], node_names=names, target=1, node=1)
     plot = graph.figure(found)
-    shown = next(t for t in plot.data if t.mode == "text")
+    shown = next(t for t in plot.data if t.text is not None)
     assert shown.text[0].startswith("&lt;b&gt;")
     assert shown.text[2] == "日本"
     [ring] = [t for t in plot.data if t.name == "explained node"]
@@ -120,6 +120,7 @@ def test_nodes_have_the_colours_of_their_scores():
     [nodes] = [t for t in graph.figure(found).data if t.mode == "markers" and not t.meta]
     assert nodes.marker.color[3] == on_scale(1.0, positive(LIGHT))
     assert set(nodes.marker.color[:3]) == {LIGHT.paper}
+    assert nodes.marker.opacity == 1
 
 
 def test_the_key_part_stands_out_of_the_whole():
@@ -151,6 +152,15 @@ def test_loops_lie_within_the_drawing(directed):
             assert np.nanmax(places) < axis.range[1]
 
 
+def test_among_many_a_node_that_carries_little_is_a_dot():
+    edges = [(i, (i + 1) % 200) for i in range(200)]
+    found = explained(edges, np.r_[np.ones(10), np.full(190, 0.01)])
+    found.arrays["node_scores"][:10] = 1.0
+    [nodes] = [t for t in graph.figure(found).data if t.mode == "markers" and not t.meta]
+    assert set(nodes.marker.size[:10]) == {7.0}
+    assert set(nodes.marker.size[10:]) == {graph.DOT}
+
+
 def test_no_score_is_no_colour():
     plot = graph.figure(explained(RING, [np.nan, *[0.5] * 7]))
     assert sum(pieces(t) for t in lines(plot)) == 8 + 7
@@ -162,6 +172,10 @@ def test_what_is_asked_is_said():
     assert "Graph 0: why yes? p = 0.75, truly no" in said
     said = graph.figure(explained(RING, np.ones(8), true=1, label=0)).layout.title.text
     assert "why no? p = 0.75; predicted yes, which is right" in said
+    long = explained(RING, np.ones(8), graph_name="<b>" + "C" * 200)
+    said = graph.figure(long).layout.title.text
+    assert "&lt;b&gt;CCC" in said
+    assert "C" * 40 not in said
     node = explained(RING, np.ones(8), task="node", node=3, target=3)
     assert "Node 3: why yes? p = 0.75" in graph.figure(node).layout.title.text
 
