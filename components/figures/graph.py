@@ -1,32 +1,33 @@
-"""A graph as nodes and lines, each edge's score its colour and width; molecules as chemists draw.
-
-Positions come with the explanation, so all methods' drawings lie on each other.
-"""
+"""A graph with its edges in the colours of their scores; molecules are handed on."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from backend.graphs.explanation import GraphExplanation
-from backend.graphs.naming import class_name, edge_names, node_names
-from components.figures import graph_ink, labels
-from components.figures.frame import color_axis, frame
-from components.figures.graph_ink import Look
-from components.figures.graph_parts import Shown, drawn
-from components.figures.graph_shapes import paths
-from components.figures.molecule import ATOMS
-from components.figures.palette import diverging, escape, positive
-from components.figures.palette import theme as theme_of
+from backend.graphs.naming import node_names
+from components.figures import graph_marks as marks
+from components.figures import molecule
+from components.figures.graph_ink import MANY
+from components.figures.graph_ink import largest as _largest
+from components.figures.graph_look import Sheet, framed, sheet
+from components.figures.graph_parts import Shown
+from components.figures.graph_shapes import free_side, head
+from components.figures.labels import shorten, width
+from components.figures.palette import escape, ink_on
 
-HEIGHT = 380
-NAMED = 40
-"""Nodes up to which names are written; beyond, the pointer shows them."""
-NAME_EM = 6.0
-ROOM = 0.14
-"""Around the drawing, in its units: its longer side is 2."""
+LABELLED = 40
+"""Nodes up to which each has its name beside it."""
+INSIDE_EM = 1.9
+"""Names up to this wide stand inside their node."""
+NAME_EM = 7.0
+SIZES = ((40, 19.0), (120, 10.0), (300, 7.0))
+"""(nodes at most, pixels of a node)."""
+SMALLEST = 5.0
+DOT = 3.5
 
 
 def figure(
@@ -40,174 +41,171 @@ def figure(
     share: float | None = None,
     marked: int | None = None,
 ) -> go.Figure:
-    """The explained part of a graph with its scores.
+    """The part that is explained, its edges and nodes coloured by score.
+
+    An edge or node can be clicked: its point has ["edge" or "node", number within the part] as
+    `customdata`. A large part is drawn up to a budget of edges, see `graph_parts`.
 
     Args:
-        found: of kind "edges".
-        limit: the score the strongest colour stands for; None is the largest here.
-        shown: all edges, the key part, or the rest; the others stay as thin dotted lines.
-        scale: which key part, of a method with scales; share: of any other, how many of its
-            highest scores.
-        marked: an edge that is pointed out, by its number in the part.
-
-    Points carry `["edge", number]` or `["node", number]` as customdata.
+        limit: end of the scale; None is the largest score. `largest` gives one for several.
+        shown: the whole part, the key part alone, or what is left without it.
+        scale: which key part of an explainer with scales; with the whole part shown, it stands out.
+        share: how many of the highest scores are the key part where there are no scales.
+        marked: number of the edge that was picked.
     """
-    look = theme_of(theme)
-    part = drawn(found, shown, scale, share=share)
-    edges = found.arrays["edges"][part.edges]
-    loop = 0.6 / max(np.sqrt(len(part.nodes)), 3.0)
-    ways = paths(found.arrays["positions"], edges, bool(found.values["directed"]), loop)
-    scores = found.arrays["scores"].astype(np.float64)
-    signed = bool(found.values["signed"])
-    end = float(np.nanmax(np.abs(scores), initial=0.0)) if limit is None else limit
-    given = Look(
-        found, look, part, ways, end, diverging(look) if signed else positive(look), signed
+    drawing = molecule.figure if "bonds" in found.arrays and found.values["molecule"] else _graph
+    return drawing(
+        found, theme, title, limit=limit, shown=shown, scale=scale, share=share, marked=marked
     )
-    plot = go.Figure()
-    if shown != "all":
-        graph_ink.ghost(plot, given)
-    if found.values["molecule"] and "bonds" in found.arrays:
-        graph_ink.edges(plot, given, under=True)
-        graph_ink.bonds(plot, given)
-    else:
-        graph_ink.edges(plot, given)
-    if found.values["directed"]:
-        graph_ink.heads(plot, given)
-    graph_ink.truth(plot, given)
-    if marked is not None:
-        graph_ink.marked(plot, given, marked)
-    _nodes(plot, given)
-    _targets(plot, given)
-    _bar(plot, given)
-    _axes(plot, given)
-    return frame(plot, look, title, _notes(given), HEIGHT)
 
 
-def _nodes(plot: go.Figure, look: Look) -> None:
-    found, nodes = look.found, look.part.nodes
-    at = found.arrays["positions"][nodes]
-    names = node_names(found)
-    molecule = bool(found.values["molecule"])
-    symbols = found.values["node_names"]
-    few = len(nodes) <= NAMED
-    text = [""] * len(nodes)
-    if molecule and symbols:
-        text = [escape(symbols[i]) if symbols[i] != "C" else "" for i in nodes]
-    elif few:
-        text = [escape(labels.shorten(names[i], NAME_EM)) for i in nodes]
-    size = 9 if molecule else float(np.clip(130 / np.sqrt(max(len(nodes), 1)), 5, 20))
-    target = found.values["target"]
-    outline = [3.0 if i == target else 1.0 for i in nodes]
-    plot.add_scatter(
+def largest(found: Sequence[GraphExplanation]) -> float:
+    """The size of the largest score of several explanations, for one scale; 1 where all are 0."""
+    return max(map(_largest, found), default=0.0) or 1.0
+
+
+def _graph(
+    found: GraphExplanation,
+    theme: str,
+    title: str,
+    *,
+    limit: float | None,
+    shown: Shown,
+    scale: int | None,
+    share: float | None,
+    marked: int | None,
+) -> go.Figure:
+    on = sheet(found, theme, limit=limit, shown=shown, scale=scale, share=share, marked=marked)
+    drawn = go.Figure()
+    draw(drawn, on, labelled=len(on.picked.nodes) <= LABELLED)
+    return framed(drawn, on, title)
+
+
+def draw(drawn: go.Figure, on: Sheet, *, labelled: bool, most: float = SIZES[0][1]) -> None:
+    """All marks of a graph.
+
+    Args:
+        labelled: whether nodes have their names.
+        most: pixels of a node at most.
+    """
+    size = min(most, node_pixels(len(on.picked.nodes)))
+    marks.halo(drawn, on, on.ways.lines, on.ink.wide)
+    marks.scored(drawn, on)
+    if on.found.values["directed"]:
+        _heads(drawn, on, size)
+    _nodes(drawn, on, size, labelled)
+    marks.clicks(drawn, on, size)
+
+
+def node_pixels(nodes: int) -> float:
+    """Diameter of a node among so many."""
+    return next((pixels for most, pixels in SIZES if nodes <= most), SMALLEST)
+
+
+def _heads(drawn: go.Figure, on: Sheet, size: float) -> None:
+    edges = on.found.arrays["edges"][on.picked.edges]
+    levels = on.ink.levels(on.found.arrays["scores"][on.picked.edges])
+    for faint in (True, False):
+        here = np.flatnonzero((edges[:, 0] != edges[:, 1]) & (on.faint == faint))
+        here = here[np.argsort(np.abs(levels[here]), kind="stable")]
+        shapes = [
+            head(
+                on.ways.lines[j],
+                (size / 2 + 1) / on.pixels,
+                (8 + on.ink.width(int(levels[j]))) / on.pixels,
+            )
+            for j in here
+        ]
+        bare = on.theme.nan_hatch
+        pale = [not levels[j] or on.ink.pale(int(levels[j])) for j in here]
+        colours = [
+            bare if p else on.ink.colour(int(levels[j])) for j, p in zip(here, pale, strict=True)
+        ]
+        marks.areas(drawn, shapes, colours, marks.FAINT if faint else 1.0)
+
+
+def _nodes(drawn: go.Figure, on: Sheet, size: float, labelled: bool) -> None:
+    """Nodes in the colours of their scores, a ring around the target, and names."""
+    nodes, theme = on.picked.nodes, on.theme
+    touched = on.touched
+    levels = on.ink.levels(on.found.arrays["node_scores"][nodes])
+    many = len(on.picked.edges) > MANY
+    # Among many, nodes that carry little are dots, so that they hide no edge.
+    dots = many & (np.abs(levels) < 0.2 * max(np.abs(levels).max(initial=0), 1))
+    fills = [
+        theme.nan_hatch if dot else on.ink.colour(int(level)) if level and inside else theme.paper
+        for level, inside, dot in zip(levels, touched, dots, strict=True)
+    ]
+    at = on.at[nodes]
+    drawn.add_scatter(
         x=at[:, 0],
         y=at[:, 1],
-        mode="markers+text",
+        mode="markers",
         marker={
-            "size": [
-                (16 if text[k] else 3) if molecule else (size * 1.3 if i == target else size)
-                for k, i in enumerate(nodes)
-            ],
-            "color": look.theme.paper,
+            "size": np.where(dots, DOT, np.where(touched, size, 0.62 * size)),
+            "color": fills,
+            "opacity": 1,  # Marks of several sizes are else translucent.
             "line": {
-                "color": [
-                    look.theme.paper if molecule and i != target
-                    else look.theme.ink if i == target
-                    else look.theme.muted
-                    for i in nodes
-                ],
-                "width": outline,
+                "width": np.where(dots, 0.0, 1.2 if size > SMALLEST else 0.8),
+                "color": [theme.muted if inside else theme.nan_hatch for inside in touched],
             },
         },
-        text=text,
-        textposition="middle center",
-        textfont={
-            "size": 13 if molecule else (10 if size > 14 else 8),
-            "color": [
-                ATOMS[look.theme.name].get(symbols[i], look.theme.ink) if molecule and symbols
-                else look.theme.ink
-                for i in nodes
-            ],
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    _target(drawn, on, size)
+    if labelled:
+        _names(drawn, on, size, fills)
+
+
+def _target(drawn: go.Figure, on: Sheet, size: float) -> None:
+    target = on.found.values["target"]
+    if target is None:
+        return
+    drawn.add_scatter(
+        x=on.at[[target], 0],
+        y=on.at[[target], 1],
+        mode="markers",
+        name="explained node",
+        marker={
+            "size": size + 9,
+            "symbol": "circle-open",
+            "color": on.theme.accent,
+            "line": {"width": 2.5, "color": on.theme.accent},
         },
         hoverinfo="skip",
-    )  # fmt: skip
-
-
-def _targets(plot: go.Figure, look: Look) -> None:
-    """What the pointer and a click find: the middle of each edge, and each node."""
-    found = look.found
-    names, nodes = edge_names(found), node_names(found)
-    scores = found.arrays["scores"]
-    unit = str(found.values["unit"])
-    keep = [
-        f"{escape(names[i])}<br>{scores[i]:.4g} {escape(unit)}" + _reason(found, int(i))
-        for i in look.part.edges
-    ]
-    clear = {"size": 16, "color": "rgba(0,0,0,0)", "opacity": 0.01}
-    plot.add_scatter(
-        x=look.ways.middles[:, 0],
-        y=look.ways.middles[:, 1],
-        mode="markers",
-        marker=clear,
-        customdata=[["edge", int(i)] for i in look.part.edges],
-        hovertext=keep,
-        hoverinfo="text",
-        meta="targets",
+        showlegend=True,
     )
-    at = found.arrays["positions"][look.part.nodes]
-    plot.add_scatter(
-        x=at[:, 0],
-        y=at[:, 1],
-        mode="markers",
-        marker=clear,
-        customdata=[["node", int(i)] for i in look.part.nodes],
-        hovertext=[
-            f"{escape(nodes[i])}<br>{found.arrays['node_scores'][i]:.4g} {escape(unit)}"
-            for i in look.part.nodes
+
+
+def _names(drawn: go.Figure, on: Sheet, size: float, fills: list[str]) -> None:
+    """Short names inside their nodes, longer ones where fewest edges are."""
+    every, nodes = node_names(on.found), on.picked.nodes
+    edges = on.found.arrays["edges"][on.picked.edges]
+    names = [every[i] for i in nodes]
+    small = [width(name) <= INSIDE_EM for name in names]
+    here = np.flatnonzero(on.touched | np.isin(nodes, [on.found.values["target"]]))
+    drawn.add_scatter(
+        x=on.at[nodes[here], 0],
+        y=on.at[nodes[here], 1],
+        mode="markers+text",
+        marker={"size": size, "opacity": 0},
+        text=[escape(shorten(names[j], NAME_EM)) for j in here],
+        textposition=[
+            "middle center" if small[j] else _position(free_side(on.at, edges, int(nodes[j])))
+            for j in here
         ],
-        hoverinfo="text",
-        meta="targets",
-    )
-
-
-def _reason(found: GraphExplanation, edge: int) -> str:
-    truth = found.arrays.get("truth")
-    return "<br>of the known reason" if truth is not None and truth[edge] else ""
-
-
-def _bar(plot: go.Figure, look: Look) -> None:
-    """The colour bar, on a trace that shows nothing."""
-    end = look.limit if look.limit > 0 else 1.0
-    ends = (-end if look.signed else 0.0, end)
-    plot.add_scatter(
-        x=[0.0],
-        y=[0.0],
-        mode="markers",
-        marker={"color": [0.0], "coloraxis": "coloraxis", "size": 1, "opacity": 0},
+        textfont={
+            "size": 10.5,
+            "color": [ink_on(fills[j]) if small[j] else on.theme.ink for j in here],
+        },
+        cliponaxis=False,
         hoverinfo="skip",
-    )
-    plot.update_layout(
-        coloraxis=color_axis(look.theme, look.scale, ends, str(look.found.values["unit"]), len=0.8)
+        showlegend=False,
     )
 
 
-def _axes(plot: go.Figure, look: Look) -> None:
-    at = look.found.arrays["positions"][look.part.nodes].astype(np.float64)
-    low, high = (at.min(axis=0), at.max(axis=0)) if len(at) else (np.zeros(2), np.zeros(2))
-    hidden: dict[str, Any] = {"visible": False, "fixedrange": False}
-    plot.update_xaxes(**hidden, range=[low[0] - ROOM, high[0] + ROOM])
-    plot.update_yaxes(
-        **hidden, range=[low[1] - ROOM, high[1] + ROOM], scaleanchor="x", constrain="domain"
-    )
-    plot.update_layout(showlegend=False, hovermode="closest", dragmode="pan")
-
-
-def _notes(look: Look) -> list[str]:
-    values, scores = look.found.values, look.found.arrays["scores"]
-    name = class_name(values, values["label"])
-    largest = float(np.nanmax(np.abs(scores), initial=0.0))
-    notes = [f"{name}: probability {values['probability']:.3f}. Largest score {largest:.3g}."]
-    if look.part.note:
-        notes.append(f"{look.part.note[0].upper()}{look.part.note[1:]}.")
-    if "truth" in look.found.arrays:
-        notes.append("◇ marks edges of the known reason.")
-    return notes
+def _position(way: np.ndarray) -> str:
+    across = "right" if way[0] > 0.4 else "left" if way[0] < -0.4 else "center"
+    up = "top" if way[1] > 0.4 else "bottom" if way[1] < -0.4 else "middle"
+    return f"{up} {across}"

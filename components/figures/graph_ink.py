@@ -1,134 +1,115 @@
-"""The edges of a drawn graph: lines by score, bonds, arrow heads, and the marks on them."""
+"""Colours and widths of scores on a graph: few levels, so that many edges share one line."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from backend.graphs.explanation import GraphExplanation
-from components.figures.graph_parts import Drawn
-from components.figures.graph_shapes import Paths, head, joined
-from components.figures.molecule import bond_lines
-from components.figures.palette import Scale, Theme, on_scale
+from components.figures.frame import color_axis
+from components.figures.labels import shorten
+from components.figures.palette import Scale, Theme, contrast, diverging, on_scale, positive
 
-LEVELS = 16
-"""Colours, and widths, edges are drawn in: one trace each."""
-THIN, THICK = 1.2, 7.0
-"""Pixels."""
+LEVELS = 24
+"""From zero to the end of the scale; half as many on each side of a signed one."""
+THIN, WIDE = 1.6, 7.0
+"""Pixels of the weakest and the strongest score."""
+WIDE_MANY = 4.5
+MANY = 150
+"""Edges from which on lines are thinner."""
+UNIT_EM = 26.0
+BELOW = {
+    "orientation": "h",
+    "x": 0,
+    "xanchor": "left",
+    "y": -0.01,
+    "yanchor": "top",
+    "len": 0.6,
+    "thickness": 9,
+}
+BAR = 56
+"""Pixels that the colour bar takes below the drawing."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Look:
-    """What a drawing is made from."""
+@dataclasses.dataclass(frozen=True)
+class Ink:
+    """How scores up to `limit` are drawn."""
 
-    found: GraphExplanation
-    theme: Theme
-    part: Drawn
-    ways: Paths
     limit: float
-    scale: Scale
     signed: bool
+    theme: Theme
+    wide: float = WIDE
 
-    def place(self, score: float) -> float:
-        """From 0 to 1, on the scale."""
-        if not self.limit > 0:
-            return 0.5 if self.signed else 0.0
-        share = float(np.clip(score / self.limit, -1, 1))
-        return 0.5 + 0.5 * share if self.signed else max(share, 0.0)
+    @classmethod
+    def of(cls, found: GraphExplanation, theme: Theme, limit: float | None, edges: int) -> Ink:
+        """The ink of an explanation.
 
+        Args:
+            limit: end of the scale; None is the largest score.
+            edges: how many edges are drawn.
+        """
+        signed = bool(found.values["signed"]) or bool((found.arrays["scores"] < 0).any())
+        end = largest(found) if limit is None else float(limit)
+        end = end if math.isfinite(end) and end > 0 else 0.0
+        return cls(end, signed, theme, WIDE if edges <= MANY else WIDE_MANY)
 
-def edges(plot: go.Figure, look: Look, *, under: bool = False) -> None:
-    """Lines binned by colour and width; wide and pale behind bonds (`under`)."""
-    scores = look.found.arrays["scores"][look.part.edges].astype(np.float64)
-    places = np.array([look.place(s) for s in np.nan_to_num(scores)])
-    strength = np.abs(places - 0.5) * 2 if look.signed else places
-    bins = np.minimum((places * LEVELS).astype(int), LEVELS - 1)
-    for level in sorted(set(bins.tolist()), key=lambda b: np.abs(strength[bins == b]).mean()):
-        inside = np.flatnonzero(bins == level)
-        x, y = joined([look.ways.lines[i] for i in inside])
-        at, force = float(places[inside].mean()), float(strength[inside].mean())
-        colour = on_scale(at, look.scale)
-        if not under and force < 0.12:
-            colour = look.theme.nan_hatch  # The scale's middle would vanish in the paper.
-        width = THIN + (THICK - THIN) * force
-        plot.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={"color": colour, "width": width + 9 * force if under else width},
-            hoverinfo="skip",
+    @property
+    def scale(self) -> Scale:
+        """From the low end of the colour bar to the high one."""
+        return diverging(self.theme) if self.signed else positive(self.theme)
+
+    def levels(self, scores: np.ndarray) -> np.ndarray:
+        """[...] int: 0 for a score of 0 or none, up to the number of levels; negative below 0."""
+        if not self.limit:
+            return np.zeros(np.shape(scores), dtype=np.int64)
+        part = np.nan_to_num(np.asarray(scores, dtype=np.float64) / self.limit)
+        steps = np.ceil(np.abs(np.clip(part, -1, 1)) * self._count)
+        return np.asarray(np.sign(part) * steps, dtype=np.int64)
+
+    def colour(self, level: int) -> str:
+        """The colour of a level."""
+        part = level / self._count
+        return on_scale(0.5 + 0.5 * part if self.signed else max(0.0, part), self.scale)
+
+    def width(self, level: int) -> float:
+        """Pixels of a level's line."""
+        return round(THIN + (self.wide - THIN) * abs(level) / self._count, 2)
+
+    def pale(self, level: int) -> bool:
+        """Whether a level's colour hardly shows on the paper."""
+        return contrast(self.colour(level), self.theme.paper) < 1.7
+
+    def axis(self, unit: str) -> dict[str, Any]:
+        """The colour axis; the ends of its bar are exact."""
+        end = self.limit or 1.0
+        places = [-end, 0.0, end] if self.signed else [0.0, end / 2, end]
+        bar = {**BELOW, "tickvals": places, "ticktext": [number(place) for place in places]}
+        axis = color_axis(
+            self.theme, self.scale, (places[0], end), shorten(unit or "score", UNIT_EM), **bar
         )
+        axis["colorbar"]["title"]["side"] = "top"
+        return axis
+
+    @property
+    def _count(self) -> int:
+        return LEVELS // 2 if self.signed else LEVELS
 
 
-def bonds(plot: go.Figure, look: Look) -> None:
-    """A molecule's bonds, over what shows their scores."""
-    for kind, lines in bond_lines(look.found, look.part.edges).items():
-        x, y = joined(lines)
-        plot.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={
-                "color": look.theme.ink,
-                "width": 1.5,
-                "dash": "dot" if kind == "aromatic" else "solid",
-            },
-            hoverinfo="skip",
-        )
+def largest(found: GraphExplanation) -> float:
+    """The size of the largest score of an edge, of a node where no edge has one; 0 without any."""
+    edges, nodes = found.arrays["scores"], found.arrays["node_scores"]
+    for scores in (edges, nodes):
+        finite = np.abs(scores[np.isfinite(scores)])
+        if finite.size and finite.max() > 0:
+            return float(finite.max())
+    return 0.0
 
 
-def ghost(plot: go.Figure, look: Look) -> None:
-    """The edges that are not shown, so that the eye keeps its place."""
-    found = look.found
-    every = np.arange(len(found.arrays["edges"]))
-    inside = set(look.part.nodes.tolist())
-    left = [
-        i for i in np.setdiff1d(every, look.part.edges)
-        if set(found.arrays["edges"][i].tolist()) <= inside
-    ]  # fmt: skip
-    lines = [found.arrays["positions"][found.arrays["edges"][i]] for i in left]
-    x, y = joined(lines)
-    line = {"color": look.theme.grid, "width": 1, "dash": "dot"}
-    plot.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
-
-
-def heads(plot: go.Figure, look: Look) -> None:
-    """The arrow heads of a directed graph."""
-    size = 0.5 / max(np.sqrt(len(look.part.nodes)), 6.0)
-    outlines = [head(line, size * 0.8, size) for line in look.ways.lines]
-    x, y = joined([np.concatenate([one, one[:1]]) for one in outlines])
-    plot.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        fill="toself",
-        fillcolor=look.theme.muted,
-        line={"color": look.theme.muted, "width": 0.5},
-        hoverinfo="skip",
-    )
-
-
-def truth(plot: go.Figure, look: Look) -> None:
-    """A diamond on each edge of the known reason."""
-    known = look.found.arrays.get("truth")
-    if known is not None:
-        line = {"color": look.theme.gold, "width": 1.8}
-        marker = {"symbol": "diamond", "size": 8, "color": look.theme.paper, "line": line}
-        _on_middles(plot, look, np.flatnonzero(known[look.part.edges]), marker)
-
-
-def marked(plot: go.Figure, look: Look, edge: int) -> None:
-    """A circle around the edge that is pointed out, where it is drawn."""
-    places = np.flatnonzero(look.part.edges == edge)
-    if len(places):
-        line = {"color": look.theme.ink, "width": 2.5}
-        marker = {"symbol": "circle-open", "size": 20, "color": look.theme.ink, "line": line}
-        _on_middles(plot, look, places, marker)
-
-
-def _on_middles(plot: go.Figure, look: Look, places: np.ndarray, marker: dict[str, Any]) -> None:
-    at = look.ways.middles[places]
-    plot.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers", marker=marker, hoverinfo="skip")
+def number(value: float) -> str:
+    """A score as it is written: three digits, a real minus."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:.3g}".replace("-", "−")

@@ -17,19 +17,20 @@ WIDEST = 0.5
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Paths:
-    """The ways of some edges: `lines` [p, 2] each, and `middles` [count, 2] where one is picked."""
+    """The ways of some edges: `lines` [p, 2] each, and `middles` [count, 2] where one is picked.
+
+    A line runs from its edge's first node to the second.
+    """
 
     lines: list[np.ndarray]
     middles: np.ndarray
 
 
-def paths(positions: np.ndarray, edges: np.ndarray, directed: bool, loop: float) -> Paths:
-    """The ways of edges between nodes.
+def paths(positions: np.ndarray, edges: np.ndarray, loop: float) -> Paths:
+    """The ways of edges between nodes; edges of the same two nodes stand side by side.
 
     Args:
         positions: [n, 2]. edges: [count, 2].
-        directed: whether two edges that join the same nodes in opposite directions are drawn as a
-            pair from each side's view; either way edges of the same two nodes stand side by side.
         loop: radius of a self-loop, in units of the positions.
     """
     at = np.asarray(positions, dtype=np.float64)
@@ -43,7 +44,7 @@ def paths(positions: np.ndarray, edges: np.ndarray, directed: bool, loop: float)
                 lines[i] = _loop(at[u], _away(at, edges, u), loop * (1 + 0.5 * place))
             else:
                 line = _arc(at[u], at[v], _side(place, len(same)))
-                lines[i] = line[::-1] if directed and edges[i, 0] == v else line
+                lines[i] = line[::-1] if edges[i, 0] == v else line
     middles = [_middle(line) for line in lines]
     return Paths(lines, np.array(middles).reshape(-1, 2))
 
@@ -90,12 +91,22 @@ def _loop(node: np.ndarray, away: np.ndarray, radius: float) -> np.ndarray:
     return np.asarray(node + radius * (away + circle))
 
 
-def _away(at: np.ndarray, edges: np.ndarray, node: int) -> np.ndarray:
-    """The direction in the middle of the widest gap between a node's neighbours; up without any."""
+def free_side(at: np.ndarray, edges: np.ndarray, node: int) -> np.ndarray:
+    """[2] the direction from a node in which there is room for its name."""
+    loops = (edges == node).all(axis=1).any()
+    return _away(at, edges, node, *([_away(at, edges, node)] if loops else []))
+
+
+def _away(at: np.ndarray, edges: np.ndarray, node: int, *taken: np.ndarray) -> np.ndarray:
+    """The direction in the middle of the widest gap between a node's neighbours; up without any.
+
+    Args:
+        taken: directions that are no longer free.
+    """
     touching = edges[(edges == node).any(axis=1)]
     others = touching[touching[:, 0] != touching[:, 1]].sum(axis=1) - node
     ways = at[np.unique(others)] - at[node] if len(others) else np.zeros((0, 2))
-    ways = ways[np.linalg.norm(ways, axis=1) > 0]
+    ways = np.concatenate([ways[np.linalg.norm(ways, axis=1) > 0], *(w[None] for w in taken)])
     if not len(ways):
         return np.array([0.0, 1.0])
     angles = np.sort(np.arctan2(ways[:, 1], ways[:, 0]))

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from components.figures import matplot_marks as marks
 from components.figures import matplot_page as pages
@@ -59,9 +60,10 @@ def _pairs(figure: go.Figure) -> list[tuple[str, str]]:
 
 
 def _colour_axes(figure: go.Figure) -> list[str]:
+    """Those that are used: by heatmaps, and by markers that are numbers."""
     maps = [t.coloraxis for t in figure.data if t.type == "heatmap"]
-    marks = [t.marker.coloraxis for t in figure.data if t.type == "scatter"]
-    return list(dict.fromkeys(name for name in (*maps, *marks) if name))
+    marked = [t.marker.coloraxis for t in figure.data if t.type == "scatter"]
+    return list(dict.fromkeys([*maps, *(name for name in marked if name)]))
 
 
 def _margins(figure: go.Figure) -> dict[str, float]:
@@ -117,6 +119,8 @@ def _finish(page: Page, axes: Axes, x: str, y: str) -> None:
             (axes.set_xlim if way == "x" else axes.set_ylim)(*ends)
         elif axis.autorange == "reversed":
             target.set_inverted(True)
+        if axis.scaleanchor:
+            axes.set_aspect("equal", adjustable="box", anchor="C")
         if axis.visible is False:
             target.set_visible(False)
             continue
@@ -170,7 +174,7 @@ def _legend(page: Page, drawn: list[Axes]) -> None:
     if not pairs:
         return
     handles, names = zip(*pairs, strict=True)
-    page.sheet.legend(
+    drawn_legend = page.sheet.legend(
         handles,
         names,
         loc="lower left",
@@ -179,6 +183,10 @@ def _legend(page: Page, drawn: list[Axes]) -> None:
         labelcolor=pages.rgba(page.ink),
         prop={"family": pages.families(), "size": 11 * pages.POINT},
     )
+    for handle in drawn_legend.legend_handles:
+        if isinstance(handle, Line2D):  # A wide line, or a big mark, is a small sample here.
+            handle.set_linewidth(min(handle.get_linewidth(), 5.0))
+            handle.set_markersize(min(handle.get_markersize(), 9.0))
 
 
 def _colour_bar(page: Page, axis: Any) -> None:
@@ -187,7 +195,9 @@ def _colour_bar(page: Page, axis: Any) -> None:
     flat = bar.orientation == "h"
     if flat:
         left, right = page.across((start, start + float(bar.len)))
-        bottom = page.up((1.0,))[0] + 20 / page.size[1]
+        above = bar.yanchor != "top"
+        bottom = page.up((float(bar.y or 0) if not above else 1.0,))[0]
+        bottom += (20 if above else -30) / page.size[1]
         place = page.sheet.add_axes((left, bottom, right - left, 9 / page.size[1]))
     else:
         left = page.across((start,))[0]
@@ -199,6 +209,8 @@ def _colour_bar(page: Page, axis: Any) -> None:
         orientation="horizontal" if flat else "vertical",
     )
     drawn.outline.set_visible(False)
+    if bar.tickvals is not None:
+        drawn.set_ticks(list(bar.tickvals), labels=[pages.plain(t) for t in bar.ticktext])
     place.tick_params(length=0, colors=pages.rgba(page.ink), labelsize=11 * pages.POINT)
     label = pages.plain(bar.title.text or "")
     if flat:

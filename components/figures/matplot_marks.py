@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +14,14 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.transforms import blended_transform_factory
 
-from components.figures.matplot_page import POINT, Page, colour_map, plain, rgba
+from components.figures.matplot_bars import bar
+from components.figures.matplot_page import POINT, Page, colour_map, each, plain, rgba
 
 _STEP = re.compile(r"([MLQZ])([^MLQZ]*)")
 _DASHES = {"dash": "--", "dot": ":", "dashdot": "-."}
 _SYMBOLS = {"circle": "o", "circle-open": "o", "diamond": "D", "square": "s"}
+_AWAY = 8.0
+"""Pixels between a point and a text that stands beside it."""
 _ANCHORS = {"auto": "center", None: "center", "middle": "center"}
 
 
@@ -72,77 +76,89 @@ def _scatter(page: Page, axes: Axes, given: Any) -> None:
     y = page.places(given.yaxis or "y", given.y, 0)
     x = page.places(given.xaxis or "x", given.x, len(y))
     mode = given.mode or "lines"
-    opacity = 1.0 if given.opacity is None else float(given.opacity)
     if given.fill == "toself":
-        axes.fill(x, y, color=rgba(given.fillcolor), linewidth=0, zorder=1.5)
+        for here in _pieces(x):
+            colour = rgba(given.fillcolor)
+            axes.fill(x[here], y[here], color=colour, linewidth=0, zorder=1.5, alpha=_alpha(given))
     elif "lines" in mode:
         axes.plot(
             x,
             y,
             color=rgba(given.line.color or page.ink),
             linewidth=float(given.line.width or 2) * POINT,
-            linestyle=_DASHES.get(given.line.dash, "-"),
+            linestyle=_DASHES.get(given.line.dash, "--" if "px" in str(given.line.dash) else "-"),
+            alpha=_alpha(given),
             label=plain(given.name) if given.name and given.showlegend is not False else None,
         )
     if "markers" in mode and (given.marker.opacity is None or given.marker.opacity > 0):
         _markers(page, axes, given, x, y)
     if "text" in mode:
-        shown = _each(given.text, len(x))
-        for i, label in enumerate(shown):
-            font = page.font(
-                _each(given.textfont.size or 12, len(x))[i],
-                _each(given.textfont.color or page.ink, len(x))[i],
-            )
-            axes.text(
-                x[i],
-                y[i],
-                plain(str(label)),
-                ha="center",
-                va="center",
-                parse_math=False,
-                alpha=opacity,
-                zorder=3,
-                **font,
-            )
+        _texts(page, axes, given, x, y)
+
+
+def _texts(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
+    count = len(x)
+    shown, sizes = each(given.text, count), each(given.textfont.size or 12, count)
+    colours = each(given.textfont.color or page.ink, count)
+    beside = each(given.textposition or "middle center", count)
+    for i, label in enumerate(shown):
+        up, across = str(beside[i]).split()
+        away = max(_AWAY, float(np.max(given.marker.size or 0)) / 2 + 3) * POINT
+        dx = {"left": -away, "right": away}.get(across, 0.0)
+        dy = {"top": away, "bottom": -away}.get(up, 0.0)
+        axes.annotate(
+            plain(str(label)),
+            (x[i], y[i]),
+            xytext=(dx, dy),
+            textcoords="offset points",
+            ha={"left": "right", "right": "left"}.get(across, "center"),
+            va={"top": "bottom", "bottom": "top"}.get(up, "center"),
+            parse_math=False,
+            alpha=_alpha(given),
+            zorder=3,
+            annotation_clip=False,
+            **page.font(sizes[i], colours[i], bold=(given.textfont.weight or 0) == 600),
+        )
+
+
+def _alpha(given: Any) -> float:
+    return 1.0 if given.opacity is None else float(given.opacity)
+
+
+def _pieces(x: np.ndarray) -> list[slice]:
+    """The runs of points between those that are no numbers."""
+    ends = [-1, *np.flatnonzero(np.isnan(x)).tolist(), len(x)]
+    return [slice(a + 1, b) for a, b in itertools.pairwise(ends) if b > a + 1]
 
 
 def _markers(page: Page, axes: Axes, given: Any, x: np.ndarray, y: np.ndarray) -> None:
-    colours = _each(given.marker.color or page.ink, len(x))
-    symbols = _each(given.marker.symbol or "circle", len(x))
-    outlines = _each(given.marker.line.color, len(x))
-    widths = _each(given.marker.line.width or 0, len(x))
-    if given.marker.coloraxis:
+    look, count = given.marker, len(x)
+    if look.coloraxis:
         return  # It only carries the colour bar.
-    for i in range(len(x)):
-        edge = rgba(outlines[i]) if outlines[i] else rgba(colours[i])
+    colours = each(page.ink if look.color is None else look.color, count)
+    symbols = each(look.symbol or "circle", count)
+    sizes = each(6 if look.size is None else look.size, count)
+    rims = each(page.ink if look.line.color is None else look.line.color, count)
+    widths = each(0 if look.line.width is None else look.line.width, count)
+    for i in range(count):
+        hollow = str(symbols[i]).endswith("open")
+        rim: dict[str, Any] = {}
+        if widths[i]:
+            rim = {
+                "markeredgecolor": rgba(rims[i]),
+                "markeredgewidth": float(widths[i]) * POINT,
+            }
         axes.plot(
             x[i],
             y[i],
             _SYMBOLS.get(symbols[i], "o"),
             color=rgba(colours[i]),
-            markeredgecolor=edge,
-            markeredgewidth=max(float(widths[i]), 1.0) * POINT,
-            markersize=float(_each(given.marker.size or 6, len(x))[i]) * POINT,
-            fillstyle="none" if str(symbols[i]).endswith("open") else "full",
+            markersize=float(sizes[i]) * POINT,
+            fillstyle="none" if hollow else "full",
             clip_on=False,
+            **rim,
+            label=plain(given.name) if i == 0 and given.showlegend and given.name else None,
         )
-
-
-def _bar(page: Page, axes: Axes, given: Any) -> None:
-    y = page.places(given.yaxis or "y", given.y, len(given.x or ()))
-    x = page.places(given.xaxis or "x", given.x, len(y))
-    colours = [rgba(c) for c in _each(given.marker.color or page.ink, len(x))]
-    label = plain(given.name) if given.name and given.showlegend else None
-    if given.orientation == "h":
-        axes.barh(y, x, color=colours, label=label)
-    else:
-        axes.bar(x, y, color=colours, label=label)
-
-
-def _each(value: Any, count: int) -> list[Any]:
-    """One value a point: a list as it is, a single value repeated."""
-    one = isinstance(value, str) or not hasattr(value, "__len__")
-    return [value] * count if one else list(value)
 
 
 def shape(page: Page, drawn: Mapping[tuple[str, str], Axes], given: Any) -> None:
@@ -220,4 +236,4 @@ def _frame(drawn: Mapping[tuple[str, str], Axes], given: Any) -> tuple[Axes, Any
     )
 
 
-_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": _bar}
+_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": bar}

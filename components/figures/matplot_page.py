@@ -119,7 +119,9 @@ class Page:
         return tuple((self.margin["b"] + part * height) / self.size[1] for part in span)
 
     def place(self, name: str, value: Any) -> float:
-        """A value on an axis as a number; a category is its index."""
+        """A value on an axis as a number; a category is its index, None no number."""
+        if value is None:
+            return float("nan")
         if isinstance(value, str):
             known = self.categories.setdefault(name, [])
             if value not in known:
@@ -153,3 +155,9 @@ def colour_map(scale: Any) -> Colormap:
     steps = [(float(place), rgba(colour)) for place, colour in scale]
     found = LinearSegmentedColormap.from_list("scale", steps, N=512)
     return found.with_extremes(bad=(0, 0, 0, 0))
+
+
+def each(value: Any, count: int) -> list[Any]:
+    """One value a point: a list as it is, a single value repeated."""
+    one = isinstance(value, str) or not hasattr(value, "__len__")
+    return [value] * count if one else list(value)

@@ -78,8 +78,8 @@ def test_a_click_on_an_edge_picks_it_for_every_method(link: str, context: Browse
     box = page.get_by_role("combobox", name="Edge", exact=True)
     expect(box).to_be_visible()
     before = box.input_value()
-    # The last three traces: the middles of the edges, the nodes, the colour bar.
-    targets.nth(-3).locator("path.point").nth(5).click(force=True)
+    # The last two traces: the middles of the edges, the nodes.
+    targets.nth(-2).locator("path.point").nth(5).click(force=True)
     expect(box).not_to_have_value(before)
     expect(page.locator(".ytick")).to_have_count(4)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from components.figures import figure, graph, graph_ink, graph_scores, hierarchy
-from components.figures.graph_parts import drawn, key
+from components.figures import figure, graph, graph_scores
+from components.figures.graph_ink import WIDE
+from components.figures.graph_marks import FAINT
+from components.figures.graph_parts import key
 from components.figures.matplot import draw
 from components.figures.palette import LIGHT, on_scale, positive
 from tests.components.graphed import explained, scaled
@@ -30,7 +32,9 @@ def pieces(trace) -> int:
 
 def test_every_edge_and_node_is_drawn_once_and_can_be_clicked():
     plot = graph.figure(explained(RING, np.arange(8)))
-    assert sum(pieces(trace) for trace in lines(plot)) == 8
+    every, *scored = sorted(lines(plot), key=lambda t: t.line.color != LIGHT.nan_hatch)
+    assert pieces(every) == 8  # The grey line below, whatever the score.
+    assert sum(map(pieces, scored)) == 7  # A score of 0 has no colour.
     assert targets(plot) == [["edge", i] for i in range(8)] + [["node", i] for i in range(8)]
 
 
@@ -39,7 +43,7 @@ def test_the_strongest_edge_has_the_strongest_colour_and_width():
     strongest = max(lines(plot), key=lambda t: t.line.width)
     assert pieces(strongest) == 1
     assert strongest.line.color == on_scale(1.0, positive(LIGHT))
-    assert strongest.line.width == pytest.approx(graph_ink.THICK)
+    assert strongest.line.width == pytest.approx(WIDE)
 
 
 def test_a_shared_limit_makes_a_weaker_method_paler():
@@ -52,7 +56,7 @@ def test_a_shared_limit_makes_a_weaker_method_paler():
 def test_signed_scores_have_zero_in_the_middle():
     plot = graph.figure(explained(RING, [-1, 1, 0, 0, 0, 0, 0, 0], signed=True))
     assert (plot.layout.coloraxis.cmin, plot.layout.coloraxis.cmax) == (-1.0, 1.0)
-    strong = [t.line.color for t in lines(plot) if t.line.width == pytest.approx(graph_ink.THICK)]
+    strong = [t.line.color for t in lines(plot) if t.line.width == pytest.approx(WIDE)]
     assert len(set(strong)) == 2
 
 
@@ -73,37 +77,25 @@ def test_the_key_part_of_a_method_without_scales_is_a_share():
         assert sorted(d[1] for d in inside if d[0] == "edge") == list(range(8 - count, 8))
 
 
-def test_large_parts_show_the_edges_that_carry_the_mass():
-    generator = np.random.default_rng(0)
-    edges = generator.integers(0, 300, size=(1000, 2))
-    scores = np.r_[np.ones(100), np.full(900, 1e-3)]
-    found = explained(edges, scores)
-    part = drawn(found)
-    assert len(part.edges) == 400
-    assert set(range(100)) <= set(part.edges.tolist())
-    expected = (100 + 300e-3) / (100 + 900e-3)
-    assert part.mass == pytest.approx(expected, abs=1e-6)
-    assert "400 of 1,000 edges" in part.note
-    assert "400 of 1,000 edges" in str(graph.figure(found).layout.title.text)
-
-
 def test_names_are_escaped_and_the_target_is_outlined():
     names = ["<b>x</b>", "Dévora", "日本"]
     found = explained([(0, 1), (1, 2)], [1, 0], node_names=names, target=1, node=1)
     plot = graph.figure(found)
-    nodes = next(t for t in plot.data if t.mode == "markers+text")
-    assert nodes.text[0].startswith("&lt;b&gt;")
-    assert nodes.text[2] == "日本"
-    assert list(nodes.marker.line.width) == [1.0, 3.0, 1.0]
-    assert "<b>" not in "".join(h for t in plot.data if t.hovertext is not None
-                                for h in t.hovertext)  # fmt: skip
+    shown = next(t for t in plot.data if t.text is not None)
+    assert shown.text[0].startswith("&lt;b&gt;")
+    assert shown.text[2] == "日本"
+    [ring] = [t for t in plot.data if t.name == "explained node"]
+    assert (ring.x[0], ring.y[0]) == tuple(found.arrays["positions"][1])
+    hovers = "".join(h for t in plot.data if t.hovertext is not None for h in t.hovertext)
+    assert "<b>x" not in hovers
+    assert "&lt;b&gt;x&lt;/b&gt; – Dévora" in hovers
 
 
 def test_directions_loops_and_parallel_edges():
     found = explained([(0, 1), (1, 0), (1, 1), (1, 2), (1, 2)], [1, 2, 3, 4, 5], directed=True)
     plot = graph.figure(found)
-    [heads] = [t for t in lines(plot) if t.fill == "toself"]
-    assert pieces(heads) == 5
+    heads = [t for t in lines(plot) if t.fill == "toself"]
+    assert sum(map(pieces, heads)) == 4  # A loop leads nowhere else.
     middles = next(t for t in plot.data if t.meta == "targets")
     places = {(round(x, 4), round(y, 4)) for x, y in zip(middles.x, middles.y, strict=True)}
     assert len(places) == 5  # Nothing lies on anything else.
@@ -113,23 +105,79 @@ def test_known_reason_is_marked():
     found = explained(RING, np.arange(8))
     found.arrays["truth"] = np.array([1, 1, 0, 0, 0, 0, 0, 0], dtype=np.uint8)
     plot = graph.figure(found)
-    [marks] = [t for t in plot.data if t.marker.symbol == "diamond"]
-    assert len(marks.x) == 2
-    assert "known reason" in plot.layout.title.text
+    [track] = [t for t in plot.data if t.name == "known reason"]
+    assert pieces(track) == 2
+    assert track.line.color == LIGHT.gold
+    assert track.showlegend
+    found.arrays["truth"][:] = 0
+    assert not any(t.showlegend for t in graph.figure(found).data)
 
 
-def test_a_molecule_has_symbols_and_bonds():
-    found = explained(
-        [(0, 1), (1, 2), (2, 3)], [0, 1, 0], molecule=True, node_names=["C", "N", "O", "C"]
-    )
-    found.arrays["bonds"] = np.array([0, 1, 3], dtype=np.int8)
-    plot = graph.figure(found)
-    atoms = next(t for t in plot.data if t.mode == "markers+text")
-    assert list(atoms.text) == ["", "N", "O", ""]
-    [plain] = [t for t in lines(plot) if t.line.color == LIGHT.ink and t.line.dash == "solid"]
-    [dotted] = [t for t in lines(plot) if t.line.dash == "dot"]
-    assert pieces(plain) == 4  # Three bonds, and the second line of the double one.
-    assert pieces(dotted) == 1
+def test_nodes_have_the_colours_of_their_scores():
+    found = explained(RING, np.zeros(8))
+    found.arrays["node_scores"][3] = 2.0
+    found.arrays["scores"][3] = 2.0
+    [nodes] = [t for t in graph.figure(found).data if t.mode == "markers" and not t.meta]
+    assert nodes.marker.color[3] == on_scale(1.0, positive(LIGHT))
+    assert set(nodes.marker.color[:3]) == {LIGHT.paper}
+    assert nodes.marker.opacity == 1
+
+
+def test_the_key_part_stands_out_of_the_whole():
+    found = scaled(RING, np.arange(1, 9))
+    plain, key_part = graph.figure(found), graph.figure(found, scale=0)
+    assert all(t.opacity in (None, 1.0) for t in lines(plain))
+    faint = [t for t in lines(key_part) if t.opacity == FAINT]
+    assert sum(map(pieces, faint)) == 6
+    assert targets(plain) == targets(key_part)
+    assert key_part.layout.xaxis.range == plain.layout.xaxis.range
+
+
+def test_a_picked_edge_is_marked_where_it_is_drawn():
+    found = scaled(RING, np.arange(8))
+    [track] = [t for t in graph.figure(found, marked=2).data if t.name == "picked"]
+    ends = found.arrays["positions"][found.arrays["edges"][2]]
+    np.testing.assert_allclose(np.stack([track.x, track.y], axis=1), ends)
+    gone = graph.figure(found, shown="key", scale=0, marked=2)
+    assert not any(t.name == "picked" for t in gone.data)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_loops_lie_within_the_drawing(directed):
+    edges = [(0, 1), (1, 2), (2, 0), (0, 0), (0, 0), (0, 0), (2, 2)]
+    plot = graph.figure(explained(edges, np.arange(7), directed=directed))
+    for trace in lines(plot):
+        for places, axis in ((trace.x, plot.layout.xaxis), (trace.y, plot.layout.yaxis)):
+            assert axis.range[0] < np.nanmin(places)
+            assert np.nanmax(places) < axis.range[1]
+
+
+def test_among_many_a_node_that_carries_little_is_a_dot():
+    edges = [(i, (i + 1) % 200) for i in range(200)]
+    found = explained(edges, np.r_[np.ones(10), np.full(190, 0.01)])
+    found.arrays["node_scores"][:10] = 1.0
+    [nodes] = [t for t in graph.figure(found).data if t.mode == "markers" and not t.meta]
+    assert set(nodes.marker.size[:10]) == {7.0}
+    assert set(nodes.marker.size[10:]) == {graph.DOT}
+
+
+def test_no_score_is_no_colour():
+    plot = graph.figure(explained(RING, [np.nan, *[0.5] * 7]))
+    assert sum(pieces(t) for t in lines(plot)) == 8 + 7
+    assert "–" in next(t for t in plot.data if t.meta == "targets").hovertext[0]
+
+
+def test_what_is_asked_is_said():
+    said = graph.figure(explained(RING, np.ones(8), true=0)).layout.title.text
+    assert "Graph 0: why yes? p = 0.75, truly no" in said
+    said = graph.figure(explained(RING, np.ones(8), true=1, label=0)).layout.title.text
+    assert "why no? p = 0.75; predicted yes, which is right" in said
+    long = explained(RING, np.ones(8), graph_name="<b>" + "C" * 200)
+    said = graph.figure(long).layout.title.text
+    assert "&lt;b&gt;CCC" in said
+    assert "C" * 40 not in said
+    node = explained(RING, np.ones(8), task="node", node=3, target=3)
+    assert "Node 3: why yes? p = 0.75" in graph.figure(node).layout.title.text
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -154,24 +202,3 @@ def test_one_edge_in_every_method():
     assert list(plot.data[0].x) == [1.0, -1.0]
     assert list(plot.data[0].text) == ["rank 1 of 8", "rank 8 of 8"]
     assert "7 – 0" in plot.layout.title.text
-
-
-def test_the_hierarchy_is_drawn_from_the_scales():
-    found = scaled(RING, np.arange(8))
-    plot = hierarchy.scales(found)
-    titles = [a.text for a in plot.layout.annotations]
-    assert titles == ["25% (2 edges)", "50% (4 edges)"]
-    tree = hierarchy.parts(found).data[0]
-    assert list(tree["values"]) == [8, 4, 2]
-    assert list(tree["parents"]) == ["", "Whole graph", "Scale 2"]
-    kept, lost = hierarchy.carried(found).data
-    assert list(kept.y) == [0.25, 0.5]
-    assert list(lost.y) == [0.25, 0.5]
-
-
-def test_no_decision_to_share_out_is_said():
-    found = scaled(RING, np.arange(8))
-    for scale in found.values["scales"]:
-        scale.update(share_kept=None, share_lost=None)
-    assert "less than 1 %" in hierarchy.carried(found).layout.title.text
-    hierarchy.parts(found)
