@@ -12,12 +12,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from backend.graphs.explanation import GraphExplanation
+from backend.graphs.molecules import BOND_NAMES
 from components.figures import graph_marks as marks
 from components.figures.graph_look import Sheet, framed, sheet
 from components.figures.labels import shorten
 from components.figures.palette import Theme, contrast, escape
 
-SINGLE, DOUBLE, TRIPLE, AROMATIC = range(4)
+SINGLE, DOUBLE, TRIPLE, AROMATIC = range(len(BOND_NAMES))
 BOND = 46.0
 """Pixels of a bond at most: small molecules are not blown up."""
 BAND = (9.0, 20.0)
