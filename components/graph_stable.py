@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from backend.explanation import Comparison
+from backend.explanation import Comparison, Request
 from backend.graphs import plan
-from backend.graphs.explanation import GraphSet, GraphTarget
+from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from backend.graphs.noise import NOISE, aligned, noisy
 from backend.graphs.plan import Sets
-from backend.graphs.stability import NOISE, SHARE, Stability, noisy, stability
+from backend.stability import FEWEST, MOST, OFTEN, TIGHT, Stability, stability
 from components import compare, jobs
 from components.compare import Item
+from components.figures import graph
+from components.figures.graph_parts import SHARE
 from components.graph_views import found
-from components.session import engine
+from components.session import engine, theme_name
+
+SEEDS, SHAKEN = "seeds", "noise"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Runs:
+    """One method's explanation and its repetitions, those that are there."""
+
+    first: Item
+    others: Sequence[Item]
+
+    @property
+    def done(self) -> list[GraphExplanation]:
+        return [found(item) for item in (self.first, *self.others) if item.explanation is not None]
+
+    def measured(self) -> Stability:
+        """The first one's edges are what is compared."""
+        return stability(aligned(self.done), SHARE)
 
 
 def panel(
@@ -24,82 +46,80 @@ def panel(
 ) -> None:
     """Explain again with other seeds and on noisy copies of the graph, and compare."""
     st.caption(
-        f"Seeds: the same graph explained {plan.STABILITY_SEEDS} times; a method that learns, "
-        f"learns anew. Noise: {NOISE:.0%} of the edges replaced, none of the known reason. "
+        "Seeds: the same graph explained again and again; a method that learns, learns anew. "
+        f"Noise: {NOISE:.0%} of the edges replaced, none of the known reason. "
         "A method can be stably wrong: stability is no proof of being right."
     )
     started = f"{prefix}.asked"
-    if st.button("Measure", icon=":material/play_arrow:", key=f"{prefix}.start"):
-        st.session_state[started] = opened.key()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        most = st.number_input(
+            "Runs at most",
+            min_value=2,
+            max_value=30,
+            value=MOST,
+            key=f"{prefix}.most",
+            width=160,
+            help=f"From {FEWEST} runs on, a method stops where its overlap is known to "
+            f"± {TIGHT:.0%}.",
+        )
+        if st.button("Measure", icon=":material/play_arrow:", key=f"{prefix}.start"):
+            st.session_state[started] = opened.key()
     if st.session_state.get(started) != opened.key():
         st.info(
             "Press **Measure**. Methods that learn take that time again for each seed.",
             icon=":material/timer:",
         )
         return
-    seeds = _seeds(opened, sets)
-    noise = _noise(opened, sets, graphs)
-    rows, every = [], []
+    random = {choice.explainer for choice in plan.seeded(opened).choices}
+    by_seed, by_noise = {}, {}
     for item in done:
         name = item.request.explainer
-        again, shaken = seeds.get(name, []), noise.get(name, [])
-        every += [*again, *shaken]
-        rows.append(
-            {
-                "method": item.title,
-                **_row("seeds", item, again, needed=bool(again)),
-                **_row("noise", item, shaken, needed=True),
-            }
-        )
-    number = st.column_config.NumberColumn(format="%.3f")
-    names = [key for key in rows[0] if key != "method"] if rows else []
-    st.dataframe(
-        rows,
-        hide_index=True,
-        column_config=dict.fromkeys(names, number),
-        alt="Stability of each method",
-    )
-    st.caption(
-        f"Overlap: Jaccard index of the {SHARE:.0%} of edges with the highest scores, a mean over "
-        "pairs. Correlation: Spearman's, over all edges in both graphs. Methods without chance "
-        "have no seeds to differ by."
-    )
+        if name in random:
+            by_seed[name] = _runs(item, _of_seed(opened, sets, name), most)
+        by_noise[name] = _runs(item, _of_noise(opened, sets, graphs, name), most)
+    _table(done, by_seed, by_noise)
+    every = [one for runs in (*by_seed.values(), *by_noise.values()) for one in runs.others]
     live = [item.job for item in every if item.live and not isinstance(item.job, str)]
     if live:
         compare.cancel_button(every, f"{prefix}.cancel")
         jobs.waiting(live[:1])
+    _stopped(every, prefix)
+    _drawings(list(by_seed.values()), prefix)
 
 
-def _row(what: str, item: Item, others: Sequence[Item], *, needed: bool) -> dict[str, Any]:
-    there = [found(other) for other in others if other.explanation is not None]
-    measured = Stability(None, None, 0)
-    if needed and there:
-        measured = stability([found(item), *there])
-    return {f"{what}: overlap": measured.overlap, f"{what}: correlation": measured.correlation}
+def _runs(first: Item, request: Callable[[int], Request], most: int) -> _Runs:
+    """Repetitions, one after another until their overlap is known or there are `most` runs."""
+    runs = _Runs(first, ())
+    for size in range(min(FEWEST, most), most + 1):
+        runs = _Runs(first, compare.items([request(i) for i in range(1, size)]))
+        if len(runs.done) < size or runs.measured().enough:
+            break
+    return runs
 
 
-def _seeds(opened: Comparison, sets: Sets) -> dict[str, list[Item]]:
-    """Explanations at further seeds, by explainer; only of those that draw."""
-    again: dict[str, list[Item]] = {}
-    for offset in range(1, plan.STABILITY_SEEDS):
-        other = plan.at_seed(plan.seeded(opened), offset)
-        for item in compare.items(plan.requests(other, sets)):
-            again.setdefault(item.request.explainer, []).append(item)
-    return again
+def _of_seed(opened: Comparison, sets: Sets, explainer: str) -> Callable[[int], Request]:
+    alone = plan.only(opened, explainer)
+
+    def request(run: int) -> Request:
+        (found,) = plan.requests(plan.at_seed(alone, run), sets)
+        return found
+
+    return request
 
 
-def _noise(opened: Comparison, sets: Sets, graphs: GraphSet) -> dict[str, list[Item]]:
-    """Explanations of noisy copies, by explainer."""
+def _of_noise(
+    opened: Comparison, sets: Sets, graphs: GraphSet, explainer: str
+) -> Callable[[int], Request]:
     target = GraphTarget.model_validate(opened.target)
-    shaken: dict[str, list[Item]] = {}
-    for seed in range(plan.STABILITY_SEEDS - 1):
-        digest = _noisy(sets.explained, target.model_dump_json(), seed, graphs, opened.family)
-        alone = target.model_copy(update={"graph": 0}).model_dump(mode="json")
-        other = opened.model_copy(update={"target": alone})
-        copies = dataclasses.replace(sets, explained=digest)
-        for item in compare.items(plan.requests(other, copies)):
-            shaken.setdefault(item.request.explainer, []).append(item)
-    return shaken
+    moved = target.model_copy(update={"graph": 0}).model_dump(mode="json")
+    alone = plan.only(opened, explainer).model_copy(update={"target": moved})
+
+    def request(run: int) -> Request:
+        digest = _noisy(sets.explained, target.model_dump_json(), run - 1, graphs, opened.family)
+        (found,) = plan.requests(alone, dataclasses.replace(sets, explained=digest))
+        return found
+
+    return request
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -107,3 +127,100 @@ def _noisy(explained: str, target: str, seed: int, _graphs: GraphSet, family: st
     """Digest of a noisy copy, stored."""
     asked = GraphTarget.model_validate_json(target)
     return engine().put_input(noisy(_graphs, asked, seed), family)
+
+
+def _table(done: Sequence[Item], by_seed: dict[str, _Runs], by_noise: dict[str, _Runs]) -> None:
+    rows = []
+    for item in done:
+        name = item.request.explainer
+        seeds = by_seed.get(name)
+        said = {f"{SEEDS}: runs": "no chance in it"} if seeds is None else {}
+        rows.append(
+            {
+                "method": item.title,
+                **_cells(SEEDS, seeds),
+                **said,
+                **_cells(SHAKEN, by_noise[name]),
+            }
+        )
+    number = st.column_config.NumberColumn(format="%.3f")
+    numbers = [key for key in (rows[0] if rows else {}) if key.endswith(("overlap", "correlation"))]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config=dict.fromkeys(numbers, number),
+        alt="Stability of each method",
+    )
+    st.caption(
+        f"Overlap: how many of the {SHARE:.0%} of edges with the highest scores are the same, a "
+        "mean over pairs of runs; ± half its 95 % interval, by the jackknife over runs. "
+        "Correlation: Spearman's, over all edges in both graphs. "
+        f"Stable: edges that are among the highest in at least {OFTEN:.0%} of the runs."
+    )
+
+
+def _cells(what: str, runs: _Runs | None) -> dict[str, Any]:
+    if runs is None or len(runs.done) < 2:
+        made = "" if runs is None else str(len(runs.done))
+        empty = dict.fromkeys((f"{what}: overlap", f"{what}: ±", f"{what}: correlation"))
+        return {f"{what}: runs": made, **empty, f"{what}: stable": ""}
+    measured = runs.measured()
+    low, high = measured.overlap.low, measured.overlap.high
+    return {
+        f"{what}: runs": str(measured.runs),
+        f"{what}: overlap": measured.overlap.mean,
+        f"{what}: ±": "" if low is None or high is None else f"{(high - low) / 2:.3f}",
+        f"{what}: correlation": measured.correlation.mean,
+        f"{what}: stable": f"{int(measured.stable.sum())} of {measured.top}",
+    }
+
+
+def _stopped(every: Sequence[Item], prefix: str) -> None:
+    """The first run that brought nothing, with the way to try again."""
+    for number, item in enumerate(every):
+        if item.explanation is None and not item.live:
+            if isinstance(item.job, str):
+                st.warning(item.job, icon=":material/block:")
+            else:
+                st.caption(f"{item.title}, a further run:")
+                jobs.outcome(item.job, item.request, f"{prefix}.stopped.{number}")
+            return
+
+
+def _drawings(runs: Sequence[_Runs], prefix: str) -> None:
+    """The mean over seeds of each method, what is not stable in it drawn faint."""
+    ready = [one for one in runs if len(one.done) > 1]
+    if not ready:
+        return
+    st.markdown("**What stays over seeds**")
+    st.caption(
+        "Colours: mean score over the runs. Edges that are not stable are faint; where all are, no "
+        "edge is among the highest often enough to be relied on."
+    )
+    columns = st.columns(2)
+    for number, one in enumerate(ready):
+        with columns[number % 2], st.container(border=True):
+            measured = one.measured()
+            st.markdown(f"**{one.first.title}**")
+            st.caption(
+                f"{int(measured.stable.sum())} of {measured.top} highest edges stable in "
+                f"{measured.runs} runs, mean deviation {np.nanmean(measured.deviation):.3g}"
+            )
+            st.plotly_chart(
+                graph.figure(mean(one.done, measured), theme_name(), scale=0),
+                theme=None,
+                key=f"{prefix}.drawn.{one.first.request.explainer}",
+                alt=f"Mean scores by {one.first.title}, stable edges standing out",
+            )
+
+
+def mean(runs: Sequence[GraphExplanation], measured: Stability) -> GraphExplanation:
+    """The mean of runs on one graph as an explanation whose key part is what is stable."""
+    nodes = np.mean([one.arrays["node_scores"] for one in runs], axis=0)
+    arrays = {
+        **runs[0].arrays,
+        "scores": measured.mean.astype(np.float32),
+        "node_scores": nodes.astype(np.float32),
+        "key": measured.stable[None].astype(np.uint8),
+    }
+    return dataclasses.replace(runs[0], arrays=arrays)

@@ -16,9 +16,6 @@ from backend.graphs.graph_faithfulness import GraphFaithfulness
 from backend.graphs.graph_suite import GraphSuite
 from backend.graphs.train_gnn import TrainGnn
 
-STABILITY_SEEDS = 3
-"""How many seeds a stability is measured over."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Sets:
@@ -149,6 +146,12 @@ def suite_requests(comparison: Comparison, sets: Sets, graphs: int) -> tuple[Req
 def at_seed(comparison: Comparison, offset: int) -> Comparison:
     """The comparison with another seed of its explainers; the GNN stays the same."""
     return comparison.model_copy(update={"seed": (comparison.seed + offset) % 2**32})
+
+
+def only(comparison: Comparison, explainer: str) -> Comparison:
+    """The comparison with one of its explainers alone."""
+    choices = tuple(c for c in comparison.choices if c.explainer == explainer)
+    return comparison.model_copy(update={"choices": choices})
 
 
 def seeded(comparison: Comparison) -> Comparison:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from backend.explanation import Comparison
 from backend.graphs import plan
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from backend.stability import stability
 from components import graph_upload
+from components.figures.graph_parts import SHARE
 from components.session import engine
 from tests.app.conftest import settle
 from tests.app.test_pages import press, words
@@ -138,6 +141,43 @@ def test_scales_of_ms_explainer(page: Open) -> None:
     assert "Rebuilt from the paper's abstract" in words(app)
     app.segmented_control(key="g.shown").set_value("key").run()
     assert not app.exception
+
+
+def test_stability_over_seeds_and_noise(page: Open) -> None:
+    app = tab(explained(page, ["gnn_explainer", "saliency"]), "Stability")
+    assert "Press **Measure**" in words(app)
+    app.number_input(key="g.stable.most").set_value(3).run()
+    app = press(app, "Measure$")
+
+    def table(a: AppTest) -> pd.DataFrame:
+        return next((d.value for d in a.dataframe if "noise: runs" in d.value), pd.DataFrame())
+
+    def whole(a: AppTest) -> bool:
+        return not table(a).empty and (table(a)["noise: runs"] == "3").all()
+
+    app = settle(app, lambda a: whole(a) and table(a)["seeds: runs"][0] == "3")
+    assert not app.exception
+    rows = table(app)
+    assert list(rows["method"]) == ["GNNExplainer", "Saliency"]
+    assert rows["seeds: runs"][1] == "no chance in it"
+    assert pd.isna(rows["seeds: overlap"][1])
+    assert rows["noise: overlap"].between(0, 1).all()
+
+    shown = plan.only(opened(app), "gnn_explainer")
+    none = engine().put_input(GraphSet.none(), "graphs")
+    digest = engine().put_input(
+        plan.set_of(engine().result(engine().key(plan.train_request(shown, none)))), "graphs"
+    )
+    runs = []
+    for seed in range(3):
+        [asked] = plan.requests(plan.at_seed(shown, seed), plan.Sets(digest, digest))
+        runs.append(engine().result(engine().key(asked)).arrays["scores"])
+    assert np.abs(runs[0] - runs[1]).max() > 1e-4, "the seed reaches the method"
+    measured = stability(runs, SHARE)
+    assert rows["seeds: overlap"][0] == pytest.approx(measured.overlap.mean)
+    assert rows["seeds: correlation"][0] == pytest.approx(measured.correlation.mean)
+    assert rows["seeds: stable"][0] == f"{measured.stable.sum()} of {measured.top}"
+    assert plots(app) == 3, "the two panels, and the mean of the method that draws"
 
 
 def test_an_upload_is_read_and_explained_by_the_bundled_gnn(page: Open) -> None:

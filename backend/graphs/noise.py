@@ -1,8 +1,7 @@
-"""How far an explanation stays when the seed changes, or when a few edges do.
+"""Graphs with a few edges replaced, and the scores of the edges that are still there.
 
-Noise: a share of the edges is taken away and as many new ones are put between random nodes. Edges
-of the known reason stay, and none is put between two of its nodes. What is compared are the edges
-that are in both graphs.
+A share of the edges is taken away and as many new ones are put between random nodes. Edges of the
+known reason stay, and none is put between two of its nodes.
 """
 
 from __future__ import annotations
@@ -12,58 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget, prefixed
-from backend.graphs.graph_metrics import jaccard, ranking, size_of, top
 from backend.graphs.part import Part
 
-SHARE = 0.25
-"""Of the edges, the part whose overlap is measured."""
 NOISE = 0.05
-
-
-@dataclasses.dataclass(frozen=True)
-class Stability:
-    """Means over pairs of explanations; None where there is no pair.
-
-    Attributes:
-        overlap: Jaccard index of the parts with the highest scores.
-        correlation: Spearman's, of all scores.
-    """
-
-    overlap: float | None
-    correlation: float | None
-    explanations: int
-
-
-def stability(found: Sequence[GraphExplanation]) -> Stability:
-    """How alike explanations of one item are, pair by pair over the edges both graphs have."""
-    overlaps, correlations = [], []
-    for i, one in enumerate(found):
-        for other in found[i + 1 :]:
-            a, b = shared(one, other)
-            if not len(a):
-                continue
-            size = np.array([size_of(SHARE, len(a))])
-            overlaps.append(jaccard(top(ranking(a), size)[0], top(ranking(b), size)[0]))
-            if len(a) > 1 and np.ptp(a) > 0 and np.ptp(b) > 0:
-                correlations.append(float(spearmanr(a, b).statistic))
-    return Stability(
-        overlap=float(np.mean(overlaps)) if overlaps else None,
-        correlation=float(np.mean(correlations)) if correlations else None,
-        explanations=len(found),
-    )
-
-
-def shared(one: GraphExplanation, other: GraphExplanation) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of the edges both explanations have, by the numbers of their ends in the graph."""
-    if np.array_equal(_ends(one), _ends(other)):
-        return one.arrays["scores"], other.arrays["scores"]
-    places = {name: i for i, name in enumerate(_named(other))}
-    pairs = [(i, places[name]) for i, name in enumerate(_named(one)) if name in places]
-    left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return one.arrays["scores"][left], other.arrays["scores"][right]
 
 
 def noisy(graphs: GraphSet, target: GraphTarget, seed: int, share: float = NOISE) -> GraphSet:
@@ -122,6 +74,22 @@ def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> G
         graph_names=graphs.graph_names[number : number + 1],
         origin={"noise": len(new), "graph": number},
     )
+
+
+def aligned(found: Sequence[GraphExplanation]) -> list[np.ndarray]:
+    """[e] scores of each explanation, for the edges of the first; NaN where it has no such edge.
+
+    Edges are found again by the numbers of their ends in the graph.
+    """
+    names = _named(found[0])
+    rows = []
+    for one in found:
+        scores = one.arrays["scores"].astype(np.float64)
+        if not np.array_equal(_ends(one), _ends(found[0])):
+            places = dict(zip(_named(one), scores.tolist(), strict=True))
+            scores = np.array([places.get(name, np.nan) for name in names], dtype=np.float64)
+        rows.append(scores)
+    return rows
 
 
 def _ends(found: GraphExplanation) -> np.ndarray:
