@@ -29,6 +29,10 @@ REFERENCE = Reference(
 NODES = 200
 """Training nodes of a node task that the scorer learns from."""
 GRAPHS = 800
+EDGES = 50_000
+"""Edges of all that is learned from: neighbourhoods around a hub are most of a graph each."""
+FEWEST = 20
+"""Items that are learned from however many edges they have."""
 
 
 class FitParameters(Frozen):
@@ -141,14 +145,23 @@ def _fit(
 
 
 def training_parts(graphs: GraphSet, run: Run) -> list[Part]:
-    """Parts of the training items, at most `GRAPHS` graphs or `NODES` nodes, drawn by the seed."""
+    """Parts of the training items, drawn by the seed.
+
+    At most `GRAPHS` graphs or `NODES` nodes, and of large parts those that fit into `EDGES`.
+    """
     chosen = np.arange(items.count(graphs))
     if "split" in graphs.arrays and (graphs.arrays["split"] == TRAIN).any():
         chosen = np.flatnonzero(graphs.arrays["split"] == TRAIN)
     limit = GRAPHS if graphs.task == "graph" else NODES
     if len(chosen) > limit:
         chosen = np.sort(run.numpy_generator().choice(chosen, limit, replace=False))
-    return [Part.of(graphs, items.target(graphs, item)) for item in chosen.tolist()]
+    parts = [Part.of(graphs, items.target(graphs, item)) for item in chosen.tolist()]
+    if sum(map(len, parts)) <= EDGES:
+        return parts
+    order = run.numpy_generator().permutation(len(parts))
+    total = np.cumsum([len(parts[i]) for i in order])
+    count = max(FEWEST, int((total <= EDGES).sum()))
+    return [parts[i] for i in sorted(order[:count].tolist())]
 
 
 PRIORS = {

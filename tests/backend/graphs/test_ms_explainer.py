@@ -120,3 +120,22 @@ def test_refining_and_connecting():
     assert np.abs(plain.arrays["scores"] - found.arrays["scores"]).max() > 1e-6
     for row in found.arrays["key"].astype(bool):
         assert nx.is_connected(nx.Graph(found.arrays["edges"][row].tolist()))
+
+
+def test_large_parts_are_learned_from_up_to_a_number_of_edges(monkeypatch):
+    from backend.graphs import fit_ms_explainer as fits
+
+    graphs = graph_set("gcn", "node", [nx.barabasi_albert_graph(60, 2, seed=0)])
+    every = fits.training_parts(graphs, FakeRun())
+    assert len(every) == 60
+    monkeypatch.setattr(fits, "FEWEST", 3)
+    monkeypatch.setattr(fits, "EDGES", sum(map(len, every)) // 4)
+    some = fits.training_parts(graphs, FakeRun())
+    assert 3 < len(some) < 60
+    assert sum(map(len, some)) <= fits.EDGES
+    nodes = [one.item for one in some]
+    assert nodes == sorted(nodes)
+    assert nodes == [one.item for one in fits.training_parts(graphs, FakeRun())]
+    assert nodes != [one.item for one in fits.training_parts(graphs, FakeRun(seed=1))]
+    monkeypatch.setattr(fits, "EDGES", 1)
+    assert len(fits.training_parts(graphs, FakeRun())) == 3
