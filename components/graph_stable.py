@@ -18,7 +18,7 @@ from backend.stability import FEWEST, MOST, OFTEN, TIGHT, Stability, stability
 from components import compare, jobs
 from components.compare import Item
 from components.figures import graph
-from components.figures.graph_parts import SHARE
+from components.figures.graph_parts import SHARE, percent
 from components.graph_views import found
 from components.session import engine, theme_name
 
@@ -47,7 +47,7 @@ def panel(
     """Explain again with other seeds and on noisy copies of the graph, and compare."""
     st.caption(
         "Seeds: the same graph explained again and again; a method that learns, learns anew. "
-        f"Noise: {NOISE:.0%} of the edges replaced, none of the known reason. "
+        f"Noise: {percent(NOISE)} of the edges replaced, none of the known reason. "
         "A method can be stably wrong: stability is no proof of being right."
     )
     started = f"{prefix}.asked"
@@ -60,7 +60,7 @@ def panel(
             key=f"{prefix}.most",
             width=160,
             help=f"From {FEWEST} runs on, a method stops where its overlap is known to "
-            f"± {TIGHT:.0%}.",
+            f"± {percent(TIGHT)}.",
         )
         if st.button("Measure", icon=":material/play_arrow:", key=f"{prefix}.start"):
             st.session_state[started] = opened.key()
@@ -134,7 +134,7 @@ def _table(done: Sequence[Item], by_seed: dict[str, _Runs], by_noise: dict[str, 
     for item in done:
         name = item.request.explainer
         seeds = by_seed.get(name)
-        said = {f"{SEEDS}: runs": "no chance in it"} if seeds is None else {}
+        said = {f"{SEEDS}: runs": "deterministic"} if seeds is None else {}
         rows.append(
             {
                 "method": item.title,
@@ -144,26 +144,33 @@ def _table(done: Sequence[Item], by_seed: dict[str, _Runs], by_noise: dict[str, 
             }
         )
     number = st.column_config.NumberColumn(format="%.3f")
-    numbers = [key for key in (rows[0] if rows else {}) if key.endswith(("overlap", "correlation"))]
+    names = list(rows[0]) if rows else []
+    numbers = [name for name in names if name.endswith(("overlap", "correlation"))]
+    wide = {f"{SEEDS}: runs": st.column_config.TextColumn(width=115)}
     st.dataframe(
         rows,
         hide_index=True,
-        column_config=dict.fromkeys(numbers, number),
+        column_config={**dict.fromkeys(numbers, number), **wide},
         alt="Stability of each method",
     )
     st.caption(
-        f"Overlap: how many of the {SHARE:.0%} of edges with the highest scores are the same, a "
-        "mean over pairs of runs; ± half its 95 % interval, by the jackknife over runs. "
+        f"Overlap: how many of the {percent(SHARE)} of edges with the highest scores are the same, "
+        "a mean over pairs of runs; ± half its 95 % interval, by the jackknife over runs. "
         "Correlation: Spearman's, over all edges in both graphs. "
-        f"Stable: edges that are among the highest in at least {OFTEN:.0%} of the runs."
+        f"Stable: edges that are among the highest in at least {percent(OFTEN)} of the runs."
     )
 
 
 def _cells(what: str, runs: _Runs | None) -> dict[str, Any]:
     if runs is None or len(runs.done) < 2:
         made = "" if runs is None else str(len(runs.done))
-        empty = dict.fromkeys((f"{what}: overlap", f"{what}: ±", f"{what}: correlation"))
-        return {f"{what}: runs": made, **empty, f"{what}: stable": ""}
+        return {
+            f"{what}: runs": made,
+            f"{what}: overlap": None,
+            f"{what}: ±": "",
+            f"{what}: correlation": None,
+            f"{what}: stable": "",
+        }
     measured = runs.measured()
     low, high = measured.overlap.low, measured.overlap.high
     return {
