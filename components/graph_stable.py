@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from components import compare, jobs
 from components.compare import Item
 from components.figures import graph
 from components.figures.graph_parts import SHARE, percent
-from components.graph_views import found
+from components.graph_views import found, limits
 from components.session import engine, theme_name
 
 SEEDS, SHAKEN = "seeds", "noise"
@@ -84,7 +84,7 @@ def panel(
         compare.cancel_button(every, f"{prefix}.cancel")
         jobs.waiting(live[:1])
     _stopped(every, prefix)
-    _drawings(list(by_seed.values()), prefix)
+    _drawings(list(by_seed.values()), limits(done), prefix)
 
 
 def _runs(first: Item, request: Callable[[int], Request], most: int) -> _Runs:
@@ -194,8 +194,12 @@ def _stopped(every: Sequence[Item], prefix: str) -> None:
             return
 
 
-def _drawings(runs: Sequence[_Runs], prefix: str) -> None:
-    """The mean over seeds of each method, what is not stable in it drawn faint."""
+def _drawings(runs: Sequence[_Runs], ends: Mapping[str, float], prefix: str) -> None:
+    """The mean over seeds of each method, what is not stable in it drawn faint.
+
+    Args:
+        ends: end of the scale of each unit.
+    """
     ready = [one for one in runs if len(one.done) > 1]
     if not ready:
         return
@@ -213,8 +217,10 @@ def _drawings(runs: Sequence[_Runs], prefix: str) -> None:
                 f"{int(measured.stable.sum())} of {measured.top} highest edges stable in "
                 f"{measured.runs} runs, mean deviation {np.nanmean(measured.deviation):.3g}"
             )
+            shown = mean(one.done, measured)
+            limit = ends.get(str(shown.values["unit"])) or None
             st.plotly_chart(
-                graph.figure(mean(one.done, measured), theme_name(), scale=0),
+                graph.figure(shown, theme_name(), limit=limit, scale=0),
                 theme=None,
                 key=f"{prefix}.drawn.{one.first.request.explainer}",
                 alt=f"Mean scores by {one.first.title}, stable edges standing out",
