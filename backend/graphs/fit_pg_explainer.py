@@ -6,6 +6,7 @@ own class, one graph a step as there.
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any
 
 import numpy as np
@@ -95,6 +96,9 @@ def trained(decisions: list[Any], parameters: Any, run: Run) -> Any:
     from torch_geometric.explain import PGExplainer as Algorithm
 
     from backend.graphs.pyg import Bare, Columns, goal
+
+    # Of its own `float(loss)`: nothing a user could do about.
+    warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True", UserWarning)
 
     algorithm = wrapped(decisions[0], Algorithm(parameters.epochs, lr=parameters.learning_rate))
     algorithm.mlp.to(run.device)
