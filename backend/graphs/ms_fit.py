@@ -3,7 +3,7 @@
 1. The start is the consensus of three simple scores (`backend.graphs.priors`), or one of them where
    it is ahead of the consensus by AHEAD on held-out training graphs: edges outside the key part,
    then those inside it, are deleted for good, and fidelity is the mean over scales and graphs of
-   p(key part) - p(rest).
+   p(key part) - p(rest). Where none reaches TELLING, deletion is no guide, and it is the consensus.
 2. The scorer learns to give that score from what it reads of an edge: the same for all graphs, so
    that what is chance in one graph is averaged out.
 3. From there each start goes on with the losses of `backend.graphs.ms_losses`, with a pull back.
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,8 @@ def fit(
     training = [found[i] for i in order[len(held) :]] or held
     budgets = tuple(parameters.budgets)
     simple = _simplest(classifier, training, held, budgets)
-    best = simple[_first({name: pair[1].mean for name, pair in simple.items()})]
+    fidelities = {name: pair[1].mean for name, pair in simple.items()}
+    telling, best = tells(fidelities), simple[start(fidelities)]
     learned = _distilled(best[0], training, int(generator.integers(2**31)), run)
     candidates = [best[0], learned]
     for restart in range(parameters.restarts):
@@ -114,12 +115,11 @@ def fit(
         _train(classifier, one, training, parameters, run, seed, restart)
         candidates.append(one)
     measured = [best[1], *(Fidelity.of(classifier, one, held) for one in candidates[1:])]
-    telling = max(pair[1].mean for pair in simple.values()) >= TELLING
     # Without a guide a scorer of step 3 could be anything; that of step 2 is known.
     chosen = choose([one.mean for one in measured]) if telling else 1
     return candidates[chosen], {
         "prior": best[0].prior,
-        "priors": {name: pair[1].mean for name, pair in simple.items()},
+        "priors": fidelities,
         "distilled": measured[1].mean,
         "starts": [one.mean for one in measured[2:]],
         "chosen": ("prior", "distilled")[chosen] if chosen < 2 else f"start {chosen - 1}",
@@ -182,12 +182,16 @@ def keys(
     return found
 
 
-def _first(fidelities: dict[str, float]) -> str:
-    """Name of the simple score to start from."""
+def tells(fidelities: Mapping[str, float]) -> bool:
+    """Whether deletion is a guide for this GNN: it is for one of the simple scores."""
+    return max(fidelities.values()) >= TELLING
+
+
+def start(fidelities: Mapping[str, float]) -> str:
+    """Name of the simple score to start from, by the fidelity of each."""
     best = max(priors.SINGLE, key=lambda name: fidelities[name])
-    if fidelities[best] > fidelities[priors.CONSENSUS] + AHEAD:
-        return best
-    return priors.CONSENSUS
+    ahead = fidelities[best] > fidelities[priors.CONSENSUS] + AHEAD
+    return best if ahead and tells(fidelities) else priors.CONSENSUS
 
 
 def _simplest(

@@ -139,3 +139,20 @@ def test_large_parts_are_learned_from_up_to_a_number_of_edges(monkeypatch):
     assert nodes != [one.item for one in fits.training_parts(graphs, FakeRun(seed=1))]
     monkeypatch.setattr(fits, "EDGES", 1)
     assert len(fits.training_parts(graphs, FakeRun())) == 3
+
+
+@pytest.mark.parametrize(
+    ("consensus", "path", "expected"),
+    [
+        (0.20, 0.31, "path"),
+        (0.20, 0.29, "consensus"),  # not far enough ahead
+        (0.00, 0.14, "consensus"),  # far ahead, but by a measure that tells nothing
+        (0.04, 0.15, "path"),
+    ],
+)
+def test_a_single_score_is_the_start_where_it_is_ahead_by_a_guide(consensus, path, expected):
+    from backend.graphs.ms_fit import start, tells
+
+    fidelities = {"consensus": consensus, "evidence": 0.1, "gradient": -0.3, "path": path}
+    assert start(fidelities) == expected
+    assert tells(fidelities) == (max(consensus, path) >= 0.15)
