@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -107,7 +108,7 @@ def test_a_source_shows_where_it_went_and_the_choice_can_be_extended(
     page.locator(".reader ol button").first.click()
     expect(page.locator(".reader ol button").first).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".readout").last).to_contain_text("what the chosen source gave it")
-    assert units.nth(40).evaluate("unit => unit.style.background")
+    expect(units.nth(40)).to_have_attribute("style", re.compile("background"))
     # By keyboard: a part of the prompt is a source too, and a second press lets it go.
     source = page.locator(".prompt .u").nth(3)
     for pressed in ("true", "false"):

@@ -74,11 +74,19 @@ def test_choosing_an_answer_token_changes_the_span(app: Served, context: Browser
     panels(page)
 
 
+def opened(page: Page, app: Served) -> None:
+    """Open the page and wait until it is whole: an earlier click can be drawn over."""
+    page.goto(f"{app.url}/tokens")
+    expect(page.get_by_role("button", name="Explain", exact=True)).to_be_visible()
+    state = "data-test-script-state"
+    expect(page.get_by_test_id("stApp")).to_have_attribute(state, "notRunning")
+
+
 def test_script_in_a_prompt_stays_text(app: Served, context: BrowserContext) -> None:
     watch = Watch()
     page = context.new_page()
     watch.follow(page, app.url)
-    page.goto(f"{app.url}/tokens")
+    opened(page, app)
     page.get_by_text("Write", exact=True).click()
     text = "<script>alert(1)</script> ![x](http://example.invalid/a.png) مرحبا 👩‍👩‍👧 the the"
     page.get_by_label("Text").fill(text)
@@ -98,7 +106,7 @@ def test_an_uploaded_file_is_stepped_through(
     file = tmp_path / "prompts.jsonl"
     file.write_text('"The capital of Italy is"\n{"prompt": "2 + 2 ="}\n', encoding="utf-8")
     page = context.new_page()
-    page.goto(f"{app.url}/tokens")
+    opened(page, app)
     page.get_by_text("Upload", exact=True).click()
     page.locator("input[type=file]").set_input_files(file)
     stepper = page.get_by_role("spinbutton", name="Prompt (1 to 2)")
@@ -114,7 +122,7 @@ def test_running_jobs_are_cancelled_and_can_be_tried_again(
     app: Served, context: BrowserContext
 ) -> None:
     page = context.new_page()
-    page.goto(f"{app.url}/tokens")
+    opened(page, app)
     page.get_by_text("Write", exact=True).click()
     page.get_by_label("Text").fill("The sky over the lake is blue and the wind is cold. " * 20)
     page.get_by_label("Text").press("Control+Enter")
