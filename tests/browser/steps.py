@@ -11,11 +11,16 @@ PLOT = ".js-plotly-plot"
 NARROW = {"width": 390, "height": 844}
 
 
+def drawn(page: Page) -> None:
+    """Wait until the page is drawn whole: a click before that can be drawn over."""
+    app = page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+
+
 def pick(page: Page, box: str, name: str) -> None:
     """Choose an option; a page that is drawn anew at that moment closes the list once more."""
-    app = page.get_by_test_id("stApp")
     for _ in range(5):
-        expect(app).to_have_attribute("data-test-script-state", "notRunning")
+        drawn(page)
         page.get_by_role("combobox", name=box, exact=True).click()
         try:
             page.get_by_role("option", name=re.compile(name)).click(timeout=3_000)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import Served, Watch, serve
-from tests.browser.steps import download
+from tests.browser.steps import download, drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
 
@@ -75,11 +75,10 @@ def test_choosing_an_answer_token_changes_the_span(app: Served, context: Browser
 
 
 def opened(page: Page, app: Served) -> None:
-    """Open the page and wait until it is whole: an earlier click can be drawn over."""
+    """Open the page and wait until it is whole."""
     page.goto(f"{app.url}/tokens")
     expect(page.get_by_role("button", name="Explain", exact=True)).to_be_visible()
-    state = "data-test-script-state"
-    expect(page.get_by_test_id("stApp")).to_have_attribute(state, "notRunning")
+    drawn(page)
 
 
 def test_script_in_a_prompt_stays_text(app: Served, context: BrowserContext) -> None:
