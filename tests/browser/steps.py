@@ -11,7 +11,7 @@ PLOT = ".js-plotly-plot"
 NARROW = {"width": 390, "height": 844}
 
 
-def drawn(page: Page) -> None:
+def settled(page: Page) -> None:
     """Wait until the page is drawn whole: a click before that can be drawn over."""
     app = page.get_by_test_id("stApp")
     expect(app).to_have_attribute("data-test-script-state", "notRunning")
@@ -20,7 +20,7 @@ def drawn(page: Page) -> None:
 def pick(page: Page, box: str, name: str) -> None:
     """Choose an option; a page that is drawn anew at that moment closes the list once more."""
     for _ in range(5):
-        drawn(page)
+        settled(page)
         page.get_by_role("combobox", name=box, exact=True).click()
         try:
             page.get_by_role("option", name=re.compile(name)).click(timeout=3_000)

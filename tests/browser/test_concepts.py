@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from components.concept_upload import template
 from tests.browser.conftest import Served, Watch, serve
-from tests.browser.steps import NARROW, PLOT, download, drawn, pick
+from tests.browser.steps import NARROW, PLOT, download, pick, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -109,7 +109,7 @@ def test_a_slice_is_opened_listed_named_and_intervened_on(
 
     accuracy = page.get_by_test_id("stMetric").filter(has_text=f"Accuracy, these {size} samples")
     expect(accuracy).to_contain_text("from 0.0%")
-    drawn(page)
+    settled(page)
     page.get_by_role("button", name="Clear all").last.click()
     expect(accuracy).to_have_count(0)
     for concept in ("striped", "big"):

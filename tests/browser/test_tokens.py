@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import Served, Watch, serve
-from tests.browser.steps import download, drawn
+from tests.browser.steps import download, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
 
@@ -78,7 +78,7 @@ def opened(page: Page, app: Served) -> None:
     """Open the page and wait until it is whole."""
     page.goto(f"{app.url}/tokens")
     expect(page.get_by_role("button", name="Explain", exact=True)).to_be_visible()
-    drawn(page)
+    settled(page)
 
 
 def test_script_in_a_prompt_stays_text(app: Served, context: BrowserContext) -> None:
