@@ -70,15 +70,18 @@ def slopes(logits: Tensor, weights: Tensor, labels: Tensor) -> Tensor:
 def path(classifier: Classifier, found: Sequence[Part], labels: Tensor) -> Tensor:
     """[edges of the parts, in their order] the mean gradient on the way from mask 0 to mask 1."""
     edges = sum(len(part) for part in found)
-    size = max(1, AT_ONCE // max(1, edges))
+    # As many points at once as divide them evenly, so that one batch serves all.
+    size = max(
+        n for n in range(1, STEPS + 1) if STEPS % n == 0 and (n == 1 or n * edges <= AT_ONCE)
+    )
+    batch = parts([*found] * size, classifier.device)
     points = (torch.arange(STEPS, device=classifier.device) + 0.5) / STEPS
     total = torch.zeros(edges, device=classifier.device)
     for some in torch.split(points, size):
-        batch = parts([*found] * len(some), classifier.device)
         weights = some.repeat_interleave(edges).requires_grad_(True)
         logits = classifier.logits(batch, weights)
-        slope = slopes(logits, weights, labels.repeat(len(some)))
-        total += slope.view(len(some), -1).sum(dim=0)
+        slope = slopes(logits, weights, labels.repeat(size))
+        total += slope.view(size, -1).sum(dim=0)
     return total / STEPS
 
 
