@@ -87,12 +87,18 @@ def _panel(item: Item, draw: Callable[[Item], None], key: str) -> None:
         with st.popover("", icon=":material/info:", type="tertiary"):
             about(type(item.explainer))
             _cost(item)
+    if item.explanation is None:
+        absent(item, key)
+        return
+    draw(item)
+    for note in (*item.explanation.notes, *item.explanation.source().warnings):
+        st.caption(f":material/info: {plain(note)}")
+
+
+def absent(item: Item, key: str) -> None:
+    """What stands in place of an explanation: why there is none, or how far it is."""
     if isinstance(item.job, str):
         st.warning(plain(item.job), icon=":material/block:")
-    elif item.explanation is not None:
-        draw(item)
-        for note in (*item.explanation.notes, *item.explanation.source().warnings):
-            st.caption(f":material/info: {plain(note)}")
     elif item.live:
         jobs.waiting([item.job])
     elif item.job.state == "done":

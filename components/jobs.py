@@ -75,6 +75,18 @@ def waiting(jobs: Sequence[Job]) -> None:
         _poll(tuple(jobs))
 
 
+def cancellable(job: Job, key: str) -> None:
+    """A live job's progress, and a button to cancel it; in the main script."""
+    st.button(
+        "Cancel",
+        key=f"{key}.cancel",
+        icon=":material/stop_circle:",
+        on_click=cancel,
+        args=([job.key],),
+    )
+    waiting([job])
+
+
 @st.fragment(run_every=POLL_SECONDS)
 def _poll(jobs: tuple[Job, ...]) -> None:
     if any(job.finished for job in jobs):

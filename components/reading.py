@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
-from backend.engine.job import Job
 from backend.explanation import Comparison, Request
 from backend.tokens.explanation import Target, TokenExplanation
 from backend.tokens.sequence import Level, Sequence, unit_scores
@@ -119,24 +118,13 @@ def _result(request: Request, key: str) -> TokenExplanation | None:
         return None
     job.wait(AT_ONCE_S)
     if not job.finished:
-        _progress(job, key)
+        jobs.cancellable(job, key)
         return None
     found = explanation(job.key)
     if job.state != "done" or found is None:
         jobs.outcome(job, request, key)
         return None
     return cast(TokenExplanation, found)
-
-
-def _progress(job: Job, key: str) -> None:
-    st.button(
-        "Cancel",
-        key=f"{key}.cancel",
-        icon=":material/stop_circle:",
-        on_click=jobs.cancel,
-        args=([job.key],),
-    )
-    jobs.waiting([job])
 
 
 def _draw(

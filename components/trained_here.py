@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 from pydantic import BaseModel
 
-from backend.engine.job import Job
 from backend.examples import Example
 from backend.explainer import Family
 from backend.explanation import Explanation, Request
@@ -67,24 +66,13 @@ def finished(request: Request, prefix: str) -> tuple[str, Explanation] | None:
         st.error(plain(job), icon=":material/error:")
         return None
     if not job.finished:
-        _progress(job, prefix)
+        jobs.cancellable(job, f"{prefix}.train")
         return None
     found = explanation(job.key)
     if job.state != "done" or found is None:
         jobs.outcome(job, request, f"{prefix}.train")
         return None
     return job.key, found
-
-
-def _progress(job: Job, prefix: str) -> None:
-    st.button(
-        "Cancel",
-        key=f"{prefix}.train.cancel",
-        icon=":material/stop_circle:",
-        on_click=jobs.cancel,
-        args=([job.key],),
-    )
-    jobs.waiting([job])
 
 
 def _follow(examples: Examples, prefix: str) -> None:

@@ -117,8 +117,7 @@ if isinstance(job, str):
     st.error(plain(job), icon=":material/error:")
     st.stop()
 if not job.finished:
-    st.button("Cancel", icon=":material/stop_circle:", on_click=jobs.cancel, args=([job.key],))
-    jobs.waiting([job])
+    jobs.cancellable(job, "t.continuation")
     st.stop()
 continuation = explanation(job.key)
 if job.state == "failed" and OFFER in job.error:
