@@ -56,11 +56,15 @@ class Stability:
         return np.asarray(self.often >= OFTEN) if self.runs > 1 else np.zeros(len(self.often), bool)
 
     @property
+    def half(self) -> float | None:
+        """Half the width of the overlap's interval, or None where it has none."""
+        low, high = self.overlap.low, self.overlap.high
+        return None if low is None or high is None else (high - low) / 2
+
+    @property
     def enough(self) -> bool:
         """Whether further runs would hardly change the overlap."""
-        low, high = self.overlap.low, self.overlap.high
-        known = low is not None and high is not None
-        return self.runs >= FEWEST and known and (high - low) / 2 <= TIGHT  # type: ignore[operator]
+        return self.runs >= FEWEST and self.half is not None and self.half <= TIGHT
 
 
 def stability(runs: Sequence[np.ndarray], share: float = 0.1) -> Stability:
@@ -87,7 +91,7 @@ def stability(runs: Sequence[np.ndarray], share: float = 0.1) -> Stability:
     tops = np.stack([_top(row, share) for row in scores])
     return Stability(
         runs=len(scores),
-        mean=np.where(counts > 0, mean, np.nan),
+        mean=mean,
         deviation=deviation,
         often=tops.sum(axis=0) / np.maximum(counts, 1),
         top=int(tops[0].sum()),

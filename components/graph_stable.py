@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,10 +33,11 @@ class _Runs:
     first: Item
     others: Sequence[Item]
 
-    @property
+    @functools.cached_property
     def done(self) -> list[GraphExplanation]:
         return [found(item) for item in (self.first, *self.others) if item.explanation is not None]
 
+    @functools.cached_property
     def measured(self) -> Stability:
         """The first one's edges are what is compared."""
         return stability(aligned(self.done), SHARE)
@@ -89,11 +91,11 @@ def panel(
 
 def _runs(first: Item, request: Callable[[int], Request], most: int) -> _Runs:
     """Repetitions, one after another until their overlap is known or there are `most` runs."""
-    runs = _Runs(first, ())
-    for size in range(min(FEWEST, most), most + 1):
-        runs = _Runs(first, compare.items([request(i) for i in range(1, size)]))
-        if len(runs.done) < size or runs.measured().enough:
-            break
+    size = min(FEWEST, most)
+    runs = _Runs(first, compare.items([request(run) for run in range(1, size)]))
+    while len(runs.done) == size < most and not runs.measured.enough:
+        runs = _Runs(first, (*runs.others, *compare.items([request(size)])))
+        size += 1
     return runs
 
 
@@ -171,12 +173,11 @@ def _cells(what: str, runs: _Runs | None) -> dict[str, Any]:
             f"{what}: correlation": None,
             f"{what}: stable": "",
         }
-    measured = runs.measured()
-    low, high = measured.overlap.low, measured.overlap.high
+    measured = runs.measured
     return {
         f"{what}: runs": str(measured.runs),
         f"{what}: overlap": measured.overlap.mean,
-        f"{what}: ±": "" if low is None or high is None else f"{(high - low) / 2:.3f}",
+        f"{what}: ±": "" if measured.half is None else f"{measured.half:.3f}",
         f"{what}: correlation": measured.correlation.mean,
         f"{what}: stable": f"{int(measured.stable.sum())} of {measured.top}",
     }
@@ -186,11 +187,8 @@ def _stopped(every: Sequence[Item], prefix: str) -> None:
     """The first run that brought nothing, with the way to try again."""
     for number, item in enumerate(every):
         if item.explanation is None and not item.live:
-            if isinstance(item.job, str):
-                st.warning(item.job, icon=":material/block:")
-            else:
-                st.caption(f"{item.title}, a further run:")
-                jobs.outcome(item.job, item.request, f"{prefix}.stopped.{number}")
+            st.caption(f"{item.title}, a further run:")
+            compare.absent(item, f"{prefix}.stopped.{number}")
             return
 
 
@@ -211,7 +209,7 @@ def _drawings(runs: Sequence[_Runs], ends: Mapping[str, float], prefix: str) -> 
     columns = st.columns(2)
     for number, one in enumerate(ready):
         with columns[number % 2], st.container(border=True):
-            measured = one.measured()
+            measured = one.measured
             st.markdown(f"**{one.first.title}**")
             st.caption(
                 f"{int(measured.stable.sum())} of {measured.top} highest edges stable in "
