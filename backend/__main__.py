@@ -7,7 +7,6 @@ from pathlib import Path
 
 from backend import bundle
 from backend.cli import main
-from backend.commands import interrupt
 from backend.explanation import Explanation
 
 _COMPONENTS = Path(__file__).parents[1] / "components"
@@ -34,5 +33,4 @@ class _Figures:
 if __name__ == "__main__":
     # Names of files and tokens may hold what the terminal's encoding does not.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    interrupt.heed()
     sys.exit(main(sys.argv[1:], _Figures()))

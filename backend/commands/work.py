@@ -13,7 +13,6 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from backend.catalogue import catalogue, checked
-from backend.commands import interrupt
 from backend.engine.engine import Engine
 from backend.engine.job import Job
 from backend.errors import InputError, ModelNotReady, VitrineError, shown
@@ -219,14 +218,12 @@ def _submitted(engine: Engine, request: Request) -> Job:
 
 def _wait(job: Job) -> None:
     while not job.wait(0.2):
-        interrupt.check()
         if sys.stderr.isatty():
             share = f" {job.done / job.total:4.0%}" if job.total and job.done else ""
             sys.stderr.write(f"\r\x1b[K{job.title}: {job.what or job.state}{share}")
             sys.stderr.flush()
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    interrupt.check()
     if job.state == "failed":
         raise FaultError(job.error) if job.fault else VitrineError(job.error)
     if job.state == "cancelled":
