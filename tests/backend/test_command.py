@@ -87,6 +87,8 @@ def test_interrupt_ends_the_command_and_its_worker(
     process = subprocess.Popen(
         [sys.executable, "-m", "backend", *explain(model, tmp_path / "out")],
         env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Tests in the background of a shell ignore interrupts, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     found: list[int] = []
     end = time.monotonic() + 60
