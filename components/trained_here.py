@@ -45,7 +45,7 @@ def recipe(preset: str, examples: Examples, prefix: str) -> Any | None:
     kind: type[BaseModel] = type(found.recipe)
     if f"{prefix}.recipe.{next(iter(kind.model_fields))}" not in st.session_state:
         seed(found.recipe, prefix)
-    with st.expander("How it is trained"):
+    with st.expander(getattr(kind, "HEADING", "How it is trained")):
         return kind.model_validate(form(kind, f"{prefix}.recipe"))
 
 

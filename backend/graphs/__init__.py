@@ -84,6 +84,16 @@ FAMILY = Family(
             note="188 aromatic and heteroaromatic nitro compounds: mutagenic or not.",
         ),
         Preset(
+            id="admet-ai",
+            title="ADMET-AI (trained D-MPNNs)",
+            package="admet_ai",
+            file="resources/models/admet_classification/model_0.pt",
+            distribution="admet-ai==2.0.1",
+            licence="MIT",
+            note="Trained to answer 31 questions about a compound, from mutagenicity to hERG "
+            "blocking. An optional extra: pip install --no-deps admet-ai==2.0.1",
+        ),
+        Preset(
             id=OWN,
             title="A GNN of your own",
             package="backend",

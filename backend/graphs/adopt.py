@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from backend.errors import InputError
+from backend.graphs import chemprop_features
 from backend.graphs.explanation import GraphSet, prefixed
 from backend.names import listed
 
@@ -19,16 +20,22 @@ def adopted(graphs: GraphSet, model: GraphSet) -> GraphSet:
     its mean there. Directions are dropped where the network knows none. What was done is told in
     `origin["notes"]`.
 
+    A D-MPNN reads molecules alone, which are described to it anew.
+
     Raises:
         InputError: `model` has no network, or the graphs have none of the features it tells nodes
-            apart by.
+            apart by, or are no molecules where it reads those.
     """
     if model.architecture is None:
         raise InputError("There is no trained network here.", todo="Choose a bundled model.")
     kept = graphs.origin.get("notes")
     notes: list[JsonValue] = list(kept) if isinstance(kept, list) else []
     arrays = graphs.bare()
-    arrays["x"] = _features(graphs, model, notes)
+    if model.architecture.kind == "dmpnn":
+        graphs = _described(graphs, model)
+        arrays |= {name: graphs.arrays[name] for name in ("x", "edge_attr")}
+    else:
+        arrays["x"] = _features(graphs, model, notes)
     labels = _labels(graphs, model, notes)
     arrays.pop("labels", None)
     if labels is not None:
@@ -45,8 +52,22 @@ def adopted(graphs: GraphSet, model: GraphSet) -> GraphSet:
         directed=model.directed,
         architecture=model.architecture,
         feature_names=model.feature_names,
+        edge_feature_names=graphs.edge_feature_names,
         class_names=model.class_names,
         origin={**graphs.origin, "notes": notes, "model": model.origin},
+    )
+
+
+def _described(graphs: GraphSet, model: GraphSet) -> GraphSet:
+    """Molecules as chemprop describes them."""
+    if not graphs.smiles:
+        raise InputError(
+            "This network reads molecules.", "graphs", "Bring them as SMILES, one a line."
+        )
+    return dataclasses.replace(
+        graphs,
+        arrays=graphs.bare() | chemprop_features.described(graphs.smiles),
+        edge_feature_names=model.edge_feature_names,
     )
 
 

@@ -13,9 +13,10 @@ from backend.examples import flagged
 from backend.explanation import ModelRef
 from backend.files import contents
 from backend.graphs import inputs, own_weights
-from backend.graphs.architecture import Architecture, Kind, Pooling
+from backend.graphs.architecture import Architecture, Convolution, Pooling
+from backend.graphs.endpoints import Endpoint
 from backend.graphs.examples import OWN, example
-from backend.graphs.explanation import GraphSet, GraphTarget
+from backend.graphs.explanation import MEMBERS, GraphSet, GraphTarget, Pretrained
 from backend.settings import Settings
 
 OF_WEIGHTS = {
@@ -25,7 +26,9 @@ OF_WEIGHTS = {
     "task": "--task",
     "no_batch_norm": "--no-batch-norm",
 }
-OF_EXAMPLE = {"epochs": "--epochs", "train_seed": "--train-seed"}
+OF_TRAINING = {"epochs": "--epochs", "train_seed": "--train-seed"}
+OF_NETWORK = {"architecture": "--architecture", "hidden": "--hidden", "layers": "--layers"}
+OF_TRAINED = {"endpoint": "--endpoint", "member": "--member"}
 
 
 def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
@@ -50,7 +53,9 @@ def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument(
         "--weights", metavar="FILE", type=Path, help="your network's weights, .safetensors"
     )
-    parser.add_argument("--architecture", choices=get_args(Kind), help="which graph convolution")
+    parser.add_argument(
+        "--architecture", choices=get_args(Convolution), help="which graph convolution"
+    )
     for flag, what in (
         ("--hidden", "size of a node's state"),
         ("--layers", "graph convolutions"),
@@ -60,6 +65,12 @@ def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
         ("--train-seed", "seed of an example's data and training"),
     ):
         parser.add_argument(flag, metavar="N", type=int, help=what)
+    parser.add_argument(
+        "--endpoint", choices=get_args(Endpoint), metavar="NAME", help="what admet_ai is asked"
+    )
+    parser.add_argument(
+        "--member", metavar="N", type=int, help=f"which of its networks answers, 1 to {MEMBERS}"
+    )
     parser.add_argument("--pooling", choices=get_args(Pooling), help="readout of your network")
     parser.add_argument(
         "--task", choices=("graph", "node"), help="what your network classifies (default: graph)"
@@ -88,7 +99,8 @@ def graph_set(given: argparse.Namespace, settings: Settings) -> GraphSet | None:
     if given.weights is None:
         _none_of(given, OF_WEIGHTS, "is about your own network", "Give --weights.")
     else:
-        _none_of(given, OF_EXAMPLE, "is about training an example", "Leave it or --weights out.")
+        theirs = OF_TRAINING | OF_TRAINED
+        _none_of(given, theirs, "is about an example", "Leave it or --weights out.")
     if not brought:
         alone = {"nodes": "--nodes", "weights": "--weights", "directed": "--directed"}
         _none_of(given, alone, "is about graphs of your own", "Give --input.")
@@ -130,6 +142,23 @@ def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTa
     if given.node is not None:
         changes["node"] = _node(given.node, given.graph or 0, graphs)
     if given.example is not None:
+        changes["recipe"] = _recipe(given)
+    try:
+        return GraphTarget.model_validate(changes)
+    except ValidationError as error:
+        raise _bounds(error) from error
+
+
+def _recipe(given: argparse.Namespace) -> dict[str, Any]:
+    """The example's recipe with what the flags say."""
+    recipe = flagged(example, given.example).recipe
+    asked: dict[str, Any]
+    if isinstance(recipe, Pretrained):
+        flags = OF_TRAINING | OF_NETWORK
+        _none_of(given, flags, "is about training", f"{given.example} comes trained: leave it out.")
+        asked = {"endpoint": given.endpoint, "member": given.member}
+    else:
+        _none_of(given, OF_TRAINED, "is about a network that came trained", "Leave it out.")
         asked = {
             "kind": given.architecture,
             "hidden": given.hidden,
@@ -137,12 +166,7 @@ def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTa
             "epochs": given.epochs,
             "seed": given.train_seed,
         }
-        recipe = flagged(example, given.example).recipe.model_dump()
-        changes["recipe"] = recipe | {k: v for k, v in asked.items() if v is not None}
-    try:
-        return GraphTarget.model_validate(changes)
-    except ValidationError as error:
-        raise _bounds(error) from error
+    return recipe.model_dump() | {k: v for k, v in asked.items() if v is not None}
 
 
 def check(found: GraphSet, asked: GraphTarget) -> None:

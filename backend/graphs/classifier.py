@@ -11,6 +11,7 @@ from torch import Tensor
 
 from backend.errors import InputError
 from backend.explainer import Run
+from backend.graphs import batch as batches
 from backend.graphs.batch import Batch, deleted
 from backend.graphs.explanation import GraphSet
 from backend.graphs.gnn import Gnn, Output
@@ -56,6 +57,12 @@ class Classifier:
     def logits(self, batch: Batch, weights: Tensor | None = None) -> Tensor:
         """[items, classes]."""
         return self.output(batch, weights).logits
+
+    @torch.no_grad()
+    def whole(self, graphs: GraphSet, numbers: Sequence[int]) -> np.ndarray:
+        """[items, classes] float32 logits of whole graphs of a set, or of all their nodes."""
+        logits = self.logits(batches.whole(graphs, numbers, self.device))
+        return np.asarray(logits.cpu().numpy())
 
     @torch.no_grad()
     def cut(

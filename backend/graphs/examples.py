@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from backend import examples
-from backend.graphs.explanation import Recipe
+from backend.graphs.explanation import Pretrained, Recipe
 
 OWN = "own"
 """The preset that stands for a GNN and graphs that a person brings."""
 
 
-Example = examples.Example[Recipe]
+Example = examples.Example[Recipe | Pretrained]
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -66,6 +66,15 @@ EXAMPLES: tuple[Example, ...] = (
         "chemists point at, which need not be what the GNN learned.",
         "mutag",
         Recipe(),
+    ),
+    Example(
+        "admet_ai",
+        "What a compound does in a body",
+        "Molecules of the NCI's open collection, and 31 questions about them that ADMET-AI's "
+        "D-MPNNs were trained to answer. Of mutagenicity, nitro groups and aromatic amines are "
+        "known reasons; what was measured of these molecules is not in the data.",
+        "admet-ai",
+        Pretrained(),
     ),
 )
 

@@ -11,6 +11,7 @@ from backend.errors import InputError
 from backend.graphs.classifier import Classifier, probabilities
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
 from backend.graphs.layout import positions
+from backend.graphs.molecules import BOND_NAMES
 from backend.graphs.part import Part
 
 
@@ -81,8 +82,9 @@ def explained(
     found["node_scores"] = np.asarray(found["node_scores"], dtype=np.float32)
     if part.truth is not None:
         found["truth"] = part.truth.astype(np.uint8)
-    if graphs.molecules and "edge_attr" in part.arrays:
-        found["bonds"] = part.arrays["edge_attr"][part.edge_ids].argmax(axis=1).astype(np.int8)
+    if graphs.molecules and part.edge_attr is not None:
+        columns = [graphs.edge_feature_names.index(name) for name in BOND_NAMES]
+        found["bonds"] = part.edge_attr[:, columns].argmax(axis=1).astype(np.int8)
     return GraphExplanation(
         arrays=found,
         values={**_values(decision), "signed": signed, "unit": unit, **(values or {})},

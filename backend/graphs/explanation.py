@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, JsonValue
 
 from backend.bundle import Arrays, Bundle
 from backend.explanation import Explanation, Frozen
-from backend.graphs.architecture import Architecture, Kind
+from backend.graphs.architecture import Architecture, Convolution
+from backend.graphs.endpoints import Endpoint
 
 PREFIX = "gnn/"
 """In front of the names of the GNN's weights among a set's arrays."""
 TRAIN, VALIDATION, TEST = 0, 1, 2
 """Values of `GraphSet.arrays["split"]`."""
+MEMBERS = 5
+"""Networks of a bundled ensemble."""
 
 
 def prefixed(weights: Arrays) -> Arrays:
@@ -34,7 +37,8 @@ class GraphSet(Bundle):
             stands once; in a directed one it goes from the first to the second. Self-loops and
             parallel edges may occur.
         x: [N, F] float32. Node features.
-        edge_attr: [E, A] float32, optional. Shown and exported; the served GNNs do not read them.
+        edge_attr: [E, A] float32, optional. Edge features. Of the served GNNs only a D-MPNN reads
+            them.
         labels: [items] int32, optional. True class, -1 where it is not known.
         split: [items] int8, optional. TRAIN, VALIDATION or TEST of a model trained here.
         edge_motifs: [E] int32, node_motifs: [N] int32, optional. Known reason: the number, from 1,
@@ -59,8 +63,10 @@ class GraphSet(Bundle):
     edge_feature_names: tuple[str, ...] = ()
     class_names: tuple[str, ...] = ()
     molecules: bool = False
-    """Whether nodes are atoms (`node_names` their symbols) and edges bonds (`edge_attr` one-hot
-    over single, double, triple, aromatic)."""
+    """Whether nodes are atoms (`node_names` their symbols) and edges bonds (among their features
+    one-hot: single, double, triple, aromatic)."""
+    smiles: tuple[str, ...] = ()
+    """[G] of molecules that were read from SMILES: RDKit's atoms of it are the nodes, in order."""
     origin: dict[str, JsonValue] = dataclasses.field(default_factory=dict)
     """How the set came to be: how the model was trained, or what was assumed of a file."""
 
@@ -135,6 +141,11 @@ class Graph:
         """[N, F] float32."""
         return self.arrays["x"]
 
+    @property
+    def edge_attr(self) -> np.ndarray | None:
+        """[E, A] float32, or None where edges have no features."""
+        return self.arrays.get("edge_attr")
+
 
 def _slice(counts: np.ndarray, number: int) -> slice:
     start = int(counts[:number].sum(dtype=np.int64))
@@ -144,7 +155,9 @@ def _slice(counts: np.ndarray, number: int) -> slice:
 class Recipe(Frozen):
     """How a bundled GNN is trained. What is None is as the data set's example has it."""
 
-    kind: Kind = Field("gin", title="Architecture", description="Which graph convolution.")
+    HEADING: ClassVar = "How it is trained"
+
+    kind: Convolution = Field("gin", title="Architecture", description="Which graph convolution.")
     hidden: Annotated[int, Field(ge=4, le=256)] | None = Field(
         None, title="Width", description="Size of a node's state."
     )
@@ -159,6 +172,19 @@ class Recipe(Frozen):
     )
 
 
+class Pretrained(Frozen):
+    """Which network of a bundled ensemble, and which of its answers."""
+
+    HEADING: ClassVar = "Which answer of which network"
+
+    endpoint: Endpoint = Field(
+        "AMES", title="Endpoint", description="What is asked of a molecule, as the data name it."
+    )
+    member: Annotated[int, Field(ge=1, le=MEMBERS)] = Field(
+        1, title="Network", description="Which of the ensemble's five networks answers."
+    )
+
+
 class GraphTarget(Frozen):
     """What of a set is explained.
 
@@ -166,7 +192,7 @@ class GraphTarget(Frozen):
     put that set in the place of the input; explainers and scores need no recipe.
     """
 
-    recipe: Recipe | None = None
+    recipe: Recipe | Pretrained | None = None
     graph: Annotated[int, Field(ge=0)] | None = None
     """Which graph; None is the first one (of the test graphs, where there are any)."""
     node: Annotated[int, Field(ge=0)] | None = None

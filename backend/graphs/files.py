@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import safetensors.numpy
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from backend import card as cards
 from backend import files
@@ -24,17 +24,20 @@ from backend.graphs.explanation import (
     GraphExplanation,
     GraphSet,
     GraphTarget,
+    Pretrained,
     Recipe,
 )
 from backend.graphs.naming import node_names
 
 __all__ = [
-    "GRAPHS_FILE", "WEIGHTS_FILE", "arrays", "card", "command", "graphs_jsonl", "numbers",
-    "values", "weights",
+    "GRAPHS_FILE", "MOLECULES_FILE", "WEIGHTS_FILE", "arrays", "card", "command",
+    "graphs_jsonl", "molecules", "numbers", "values", "weights",
 ]  # fmt: skip
 
 GRAPHS_FILE = "graphs.jsonl"
+MOLECULES_FILE = "molecules.smi"
 WEIGHTS_FILE = "weights.safetensors"
+_RECIPE: TypeAdapter[Recipe | Pretrained] = TypeAdapter(Recipe | Pretrained)
 _ALT = "The graph with each edge's score as its colour and width"
 
 Rows = Iterator[list[object]]
@@ -61,7 +64,7 @@ def numbers(explanation: GraphExplanation) -> bytes:
 def card(explanation: GraphExplanation, graphs: GraphSet, picture: bytes) -> bytes:
     """The explanation card as HTML; `picture` is the figure as SVG."""
     line = command(explanation.source().request, graphs)
-    attached = [name for name in (GRAPHS_FILE, WEIGHTS_FILE) if name in line]
+    attached = [name for name in (GRAPHS_FILE, MOLECULES_FILE, WEIGHTS_FILE) if name in line]
     text = cards.card(
         explanation,
         picture=picture,
@@ -93,7 +96,8 @@ def beside(graphs: GraphSet) -> dict[str, bytes]:
     """The files that the command of graphs of one's own needs, by name."""
     if _example(graphs):
         return {}
-    found = {GRAPHS_FILE: graphs_jsonl(graphs)}
+    written = molecules if graphs.smiles else graphs_jsonl
+    found = {_graphs_file(graphs): written(graphs)}
     if not _adopted(graphs) and graphs.architecture is not None:
         found[WEIGHTS_FILE] = weights(graphs)
     return found
@@ -107,6 +111,13 @@ def graphs_jsonl(graphs: GraphSet) -> bytes:
     )
 
 
+def molecules(graphs: GraphSet) -> bytes:
+    """A SMILES a line, with the molecule's name where it has another."""
+    pairs = zip(graphs.smiles, graphs.graph_names, strict=True)
+    lines = (smiles if name == smiles else f"{smiles} {name}" for smiles, name in pairs)
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
 def weights(graphs: GraphSet) -> bytes:
     """The GNN's state dict as safetensors."""
     return safetensors.numpy.save(graphs.weights())
@@ -115,19 +126,26 @@ def weights(graphs: GraphSet) -> bytes:
 def _source_words(graphs: GraphSet) -> list[str]:
     trained = graphs.origin if _example(graphs) else _adopted(graphs)
     if not trained:
-        words = ["--input", GRAPHS_FILE]
+        words = ["--input", _graphs_file(graphs)]
         if graphs.architecture is not None:
             words += ["--weights", WEIGHTS_FILE, *_architecture_words(graphs)]
         return words
-    recipe = Recipe.model_validate(trained.get("recipe") or {})
-    source = [] if _example(graphs) else ["--input", GRAPHS_FILE]
-    words = [*source, "--example", str(trained["example"]), "--architecture", recipe.kind]
+    recipe = _RECIPE.validate_python(trained.get("recipe") or {})
+    source = [] if _example(graphs) else ["--input", _graphs_file(graphs)]
+    words = [*source, "--example", str(trained["example"])]
+    if isinstance(recipe, Pretrained):
+        return [*words, "--endpoint", recipe.endpoint, "--member", str(recipe.member)]
+    words += ["--architecture", recipe.kind]
     for flag, value in (
         ("--hidden", recipe.hidden), ("--layers", recipe.layers), ("--epochs", recipe.epochs)
     ):  # fmt: skip
         if value is not None:
             words += [flag, str(value)]
     return [*words, "--train-seed", str(recipe.seed)]
+
+
+def _graphs_file(graphs: GraphSet) -> str:
+    return MOLECULES_FILE if graphs.smiles else GRAPHS_FILE
 
 
 def _architecture_words(graphs: GraphSet) -> list[str]:

@@ -117,6 +117,7 @@ def trained(decisions: list[Any], parameters: Any, run: Run) -> Any:
                 given.edge_index,
                 target=goal(one, one.predicted),
                 index=one.part.node,
+                **given.more,
             )
     run.count(forward=2 * steps, backward=steps)
     return algorithm

@@ -1,8 +1,9 @@
 """The graph neural networks Vitrine trains and explains, built of torch_geometric's convolutions.
 
 Names and shapes of the weights are those of the module's `state_dict`: `convs.<i>...` as
-torch_geometric names them, `norms.<i>...`, `hidden.weight`, `hidden.bias`, `out.weight`,
-`out.bias`. Batch norm always works with its running statistics but in training.
+torch_geometric names them (of a D-MPNN `convs.0.W_i...` as chemprop does), `norms.<i>...`,
+`hidden.weight`, `hidden.bias`, `out.weight`, `out.bias`. Batch norm always works with its running
+statistics but in training.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from torch_geometric.nn import (
 
 from backend.graphs.architecture import Architecture
 from backend.graphs.batch import Batch
+from backend.graphs.dmpnn import DirectedMessages
 
 POOLS = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
 
@@ -53,10 +55,12 @@ class Gnn(torch.nn.Module):
         super().__init__()
         self.architecture = architecture
         widths = [architecture.features] + [architecture.hidden] * architecture.layers
-        self.convs = torch.nn.ModuleList(
-            _convolution(architecture, before, after)
-            for before, after in itertools.pairwise(widths)
+        convs = (
+            [_directed(architecture)]
+            if architecture.kind == "dmpnn"
+            else [_convolution(architecture, *pair) for pair in itertools.pairwise(widths)]
         )
+        self.convs = torch.nn.ModuleList(convs)
         norms = [torch.nn.BatchNorm1d(w) for w in widths[1:]] if architecture.batch_norm else []
         self.norms = torch.nn.ModuleList(norms)
         self.hidden = torch.nn.Linear(architecture.hidden, architecture.hidden)
@@ -80,6 +84,22 @@ class Gnn(torch.nn.Module):
             return self._pass(batch)
 
     def _pass(self, batch: Batch) -> Output:
+        h, states = self._states(batch)
+        if self.architecture.task == "graph":
+            pooled = POOLS[self.architecture.pooling](h, batch.graphs, batch.count)
+        else:
+            pooled = h if batch.targets is None else h[batch.targets]
+        readout = torch.relu(self.hidden(pooled))
+        return Output(self.out(readout), readout, torch.cat(states, dim=1))
+
+    def _states(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """[nodes, hidden] after the last layer, and after each."""
+        if self.architecture.kind == "dmpnn":
+            assert batch.edge_attr is not None  # noqa: S101  a set with such a GNN has them
+            found: tuple[Tensor, list[Tensor]] = self.convs[0](
+                batch.x, batch.edge_index, batch.edge_attr, batch.reverse
+            )
+            return found
         h, states = batch.x, []
         for i, conv in enumerate(self.convs):
             h = conv(h, batch.edge_index)
@@ -87,12 +107,7 @@ class Gnn(torch.nn.Module):
                 h = self.norms[i](h)
             h = torch.relu(h)
             states.append(h)
-        if self.architecture.task == "graph":
-            pooled = POOLS[self.architecture.pooling](h, batch.graphs, batch.count)
-        else:
-            pooled = h if batch.targets is None else h[batch.targets]
-        readout = torch.relu(self.hidden(pooled))
-        return Output(self.out(readout), readout, torch.cat(states, dim=1))
+        return h, states
 
 
 @contextlib.contextmanager
@@ -110,6 +125,15 @@ def masked(gnn: torch.nn.Module, slots: Tensor | None, edge_index: Tensor) -> It
         yield
     finally:
         clear_masks(gnn)
+
+
+def _directed(architecture: Architecture) -> torch.nn.Module:
+    return DirectedMessages(
+        architecture.features,
+        architecture.edge_features,
+        architecture.hidden,
+        architecture.layers,
+    )
 
 
 def _convolution(architecture: Architecture, before: int, after: int) -> torch.nn.Module:

@@ -99,6 +99,7 @@ def learned(decision: Any, parameters: Parameters, run: Run) -> np.ndarray:
             columns.edge_index,
             target=goal(decision, decision.label),
             index=decision.part.node,
+            **columns.more,
         )
     run.count(forward=parameters.epochs, backward=parameters.epochs)
     return columns.merged(found.edge_mask)

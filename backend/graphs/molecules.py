@@ -2,8 +2,9 @@
 
 Every set of molecules has the same node features, so that a GNN trained on one reads any molecule:
 the element and the number of neighbours. Nothing about rings or aromaticity is among them, which
-would give an answer away that the GNN has to find in what is joined to what. The GNNs served here
-do not read the kind of a bond either: to them cyclohexane and benzene are one graph.
+would give an answer away that the GNN has to find in what is joined to what. The GNNs trained here
+do not read the kind of a bond either: to them cyclohexane and benzene are one graph. (What a D-MPNN
+reads is in `chemprop_features`.)
 """
 
 from __future__ import annotations
@@ -32,12 +33,11 @@ class Molecules:
 
     Attributes:
         arrays: node_counts, edge_counts, edges, x, edge_attr, positions.
-        symbols: an element symbol for each atom. smiles: of each molecule.
+        symbols: an element symbol for each atom.
     """
 
     arrays: Arrays
     symbols: tuple[str, ...]
-    smiles: tuple[str, ...]
 
 
 def molecule(smiles: str) -> Any | None:
@@ -48,19 +48,15 @@ def molecule(smiles: str) -> Any | None:
         return Chem.MolFromSmiles(smiles)
 
 
-def featurised(found: Sequence[Any], smiles: Sequence[str]) -> Molecules:
-    """RDKit molecules as graphs.
-
-    Args:
-        found: molecules that RDKit took, at least one. smiles: their names.
-    """
+def featurised(found: Sequence[Any]) -> Molecules:
+    """RDKit molecules, at least one, as graphs."""
     pieces = [_one(mol) for mol in found]
     names = ("edges", "x", "edge_attr", "positions")
     arrays: Arrays = {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
     arrays["node_counts"] = np.array([len(piece["x"]) for piece in pieces], dtype=np.int32)
     arrays["edge_counts"] = np.array([len(piece["edges"]) for piece in pieces], dtype=np.int32)
     symbols = tuple(atom.GetSymbol() for mol in found for atom in mol.GetAtoms())
-    return Molecules(arrays, symbols, tuple(smiles))
+    return Molecules(arrays, symbols)
 
 
 def features(symbols: Sequence[str], edges: np.ndarray) -> np.ndarray:

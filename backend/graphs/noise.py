@@ -1,6 +1,7 @@
 """Graphs with a few edges replaced, and the scores of the edges that are still there.
 
-A share of the edges is taken away and as many new ones are put between random nodes. Edges of the
+A share of the edges is taken away and as many new ones, with the features of those, are put between
+random nodes. Edges of the
 known reason stay, and none is put between two of its nodes.
 """
 
@@ -60,9 +61,8 @@ def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> G
             [own["edge_motifs"][kept], np.zeros(len(new), dtype=np.int32)]
         )
     if "edge_attr" in own:
-        width = own["edge_attr"].shape[1]
-        fresh = np.zeros((len(new), width), dtype=np.float32)
-        fresh[:, :1] = 1.0
+        gone = np.setdiff1d(np.arange(len(own["edges"])), kept)
+        fresh = own["edge_attr"][gone[: len(new)]]
         arrays["edge_attr"] = np.concatenate([own["edge_attr"][kept], fresh])
     arrays["node_counts"] = np.array([len(own["x"])], dtype=np.int32)
     arrays["edge_counts"] = np.array([len(edges)], dtype=np.int32)
@@ -72,6 +72,7 @@ def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> G
         arrays=arrays,
         node_names=part.graph.node_names,
         graph_names=graphs.graph_names[number : number + 1],
+        smiles=(),
         origin={"noise": len(new), "graph": number},
     )
 

@@ -17,7 +17,13 @@ _TODO = "Save the state_dict of the architecture you declared, or declare the on
 
 
 def expected(architecture: Architecture) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every weight, as in `backend.graphs.gnn.Gnn`'s state_dict."""
+    """Name and shape of every weight, as in `backend.graphs.gnn.Gnn`'s state_dict.
+
+    Raises:
+        ValueError: it is a D-MPNN, which nobody brings.
+    """
+    if architecture.kind == "dmpnn":
+        raise ValueError("weights of a D-MPNN are not read")
     found: dict[str, tuple[int, ...]] = {}
     hidden, before = architecture.hidden, architecture.features
     for i in range(architecture.layers):

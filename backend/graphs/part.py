@@ -91,6 +91,12 @@ class Part:
         """The whole graph's arrays."""
         return self.graph.arrays
 
+    @property
+    def edge_attr(self) -> np.ndarray | None:
+        """[e, A] float32 features of the edges, or None where the graph has none."""
+        every = self.graph.edge_attr
+        return None if every is None else every[self.edge_ids]
+
 
 def neighbourhood(
     edges: np.ndarray, n: int, node: int, depth: int, directed: bool

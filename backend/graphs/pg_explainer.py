@@ -66,6 +66,7 @@ class PGExplainer(Explainer):
                 columns.edge_index,
                 target=goal(decision, decision.label),
                 index=decision.part.node,
+                **columns.more,
             )
         run.count(forward=1)
         notes: tuple[str, ...] = ()

@@ -34,18 +34,25 @@ class Bare(torch.nn.Module):
         # PGExplainer puts a model back into the mode it was given in, batch norms and all.
         self.eval()
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """[1, classes] of a graph, [nodes, classes] of nodes."""
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        slots: Tensor | None = None,
+    ) -> Tensor:
+        """[1, classes] of a graph, [nodes, classes] of nodes; the rest as `Columns.more` has it."""
         if self.before is not None:
             self.before()
         count = len(x)
         batch = batches.Batch(
             x=x,
             edge_index=edge_index,
-            slots=torch.arange(edge_index.shape[1], device=x.device),
+            slots=torch.arange(edge_index.shape[1], device=x.device) if slots is None else slots,
             graphs=torch.zeros(count, dtype=torch.long, device=x.device),
             count=1,
             owners=torch.zeros(edge_index.shape[1], dtype=torch.long, device=x.device),
+            edge_attr=edge_attr,
         )
         logits: Tensor = self.gnn(batch).logits
         return logits
@@ -62,6 +69,7 @@ class Columns:
     Attributes:
         x: [n, F]. edge_index: [2, S].
         slots: [S], the edge each column belongs to.
+        more: what else the GNN reads, by the names of `Bare`'s arguments.
     """
 
     def __init__(self, decision: Decision) -> None:
@@ -71,6 +79,10 @@ class Columns:
         if decision.classifier.gnn.architecture.own_loops:
             plain = self.edge_index[0] != self.edge_index[1]
             self.edge_index, self.slots = self.edge_index[:, plain], self.slots[plain]
+        self.more: dict[str, Tensor] = {}
+        if decision.classifier.gnn.architecture.kind == "dmpnn":
+            assert one.edge_attr is not None  # noqa: S101  a set with such a GNN has them
+            self.more = {"edge_attr": one.edge_attr, "slots": self.slots}
 
     def __len__(self) -> int:
         return len(self.slots)

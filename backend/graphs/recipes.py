@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from backend.explanation import Frozen
-from backend.graphs.architecture import Kind, Pooling
+from backend.graphs.architecture import Convolution, Pooling
 from backend.graphs.explanation import Recipe
 
 
 class Training(Frozen):
     """A recipe with nothing left open."""
 
-    kind: Kind
+    kind: Convolution
     hidden: int = 32
     layers: int = 3
     epochs: int = 100

@@ -59,7 +59,8 @@ def screened(
     chosen = generator.permutation([*found[0][:size], *found[1][:size]]).tolist()
     mols = [read[i] for i in chosen]
     marks = [motifs(mol, matched(mol, queries)) for mol in mols]
-    made = featurised(mols, [lines[i] for i in chosen])
+    chosen_smiles = [lines[i] for i in chosen]
+    made = featurised(mols)
     labels = np.array([int(atoms.any()) for _, atoms in marks], dtype=np.int32)
     return GraphSet(
         arrays={
@@ -74,7 +75,8 @@ def screened(
         feature_names=FEATURE_NAMES,
         edge_feature_names=BOND_NAMES,
         node_names=made.symbols,
-        graph_names=made.smiles,
+        graph_names=tuple(chosen_smiles),
+        smiles=tuple(chosen_smiles),
         molecules=True,
         origin={"refused": refused},
     )

@@ -67,11 +67,12 @@ def _checked(name: str, smiles: list[str], places: list[str], settings: Settings
 
 def _featurised(name: str, smiles: list[str], titles: list[str]) -> GraphSet:
     """The set of molecules that can all be read."""
-    made = featurised([molecule(one) for one in smiles], titles)
+    made = featurised([molecule(one) for one in smiles])
     return GraphSet(
         arrays=made.arrays,
         title=titles[0] if len(smiles) == 1 else name,
-        graph_names=made.smiles,
+        graph_names=tuple(titles),
+        smiles=tuple(smiles),
         node_names=made.symbols,
         feature_names=FEATURE_NAMES,
         edge_feature_names=BOND_NAMES,

@@ -16,7 +16,7 @@ import pytest
 from backend.errors import Cancelled, InputError
 from backend.graphs import FAMILY
 from backend.graphs.explanation import GraphSet, GraphTarget
-from tests.backend.graphs.made import FEATURES, graph_set
+from tests.backend.graphs.made import FEATURES, edge_attr, graph_set
 from tests.fake import FakeRun
 
 QUICK = {
@@ -27,7 +27,7 @@ QUICK = {
 }
 EXPLAINERS = [cls.id for cls in FAMILY.explainers]
 IN_ANY_ORDER = [id for id in EXPLAINERS if id != "subgraphx"]
-KINDS = ["gin", "gcn", "gat", "sage"]
+KINDS = ["gin", "gcn", "gat", "sage", "dmpnn"]
 
 
 def given(edges, nodes, kind="gin", task="graph", directed=False, seed=0) -> GraphSet:
@@ -41,6 +41,8 @@ def given(edges, nodes, kind="gin", task="graph", directed=False, seed=0) -> Gra
         node_counts=np.array([5, nodes], dtype=np.int32),
         edge_counts=np.array([4, len(edges)], dtype=np.int32),
     )
+    if kind == "dmpnn":
+        graphs.arrays["edge_attr"] = edge_attr(graphs.arrays["edges"])
     return dataclasses.replace(graphs, directed=directed)
 
 
@@ -68,7 +70,11 @@ def explain(id, graphs, target=None, run=None):
 
 
 def kinds(id):
-    few = {"gat_attention": ["gat"], "random_edges": ["gin"], "ms_explainer": ["gin", "gcn"]}
+    few = {
+        "gat_attention": ["gat"],
+        "random_edges": ["gin"],
+        "ms_explainer": ["gin", "gcn", "dmpnn"],
+    }
     return few.get(id, KINDS)
 
 

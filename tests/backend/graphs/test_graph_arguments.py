@@ -80,7 +80,7 @@ def test_a_molecule_for_an_examples_network() -> None:
         (("--smiles", "C"), "need one network"),
         (("--example", "mutag", "--nodes", "n.csv"), "graphs of your own"),
         (("--example", "mutag", "--classes", "3"), "your own network"),
-        (("--smiles", "C", "--weights", "w", "--epochs", "3"), "training an example"),
+        (("--smiles", "C", "--weights", "w", "--epochs", "3"), "about an example"),
         (("--smiles", "C", "--weights", "w"), "--architecture"),
         (
             ("--smiles", "C", "--weights", "w", "--architecture", "gin", "--layers", "99"),

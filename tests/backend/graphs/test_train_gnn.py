@@ -117,9 +117,9 @@ def test_nodes_are_classified_where_the_task_is_about_them():
 
 
 def test_nothing_to_train_on_says_what_to_do():
-    with pytest.raises(InputError, match="nothing to train") as refused:
+    with pytest.raises(InputError, match="no labelled graphs here to train on") as refused:
         trained(None)
-    assert "choose a bundled data set" in refused.value.todo
+    assert "choose a data set" in refused.value.todo
 
 
 def test_defaults_go_from_the_general_to_the_special(monkeypatch):
