@@ -14,6 +14,8 @@ from components.stepper import stepped
 
 PREDICTED = -1
 """Stands for the predicted class: None as an option could be cleared away."""
+MOST_CLASSES = 10
+"""Classes up to which the graphs of each can be stepped through."""
 MOST_NAMES = 2000
 """Nodes up to which they are picked by name."""
 
@@ -25,7 +27,7 @@ def facts(graphs: GraphSet) -> None:
         "Graphs": f"{len(graphs):,}",
         "Nodes": f"{len(arrays['x']):,}",
         "Edges": f"{len(arrays['edges']):,}",
-        "Classes": f"{arrays['logits'].shape[1]}" if "logits" in arrays else "–",
+        "Classes": f"{graphs.architecture.classes}" if graphs.architecture else "–",
     }
     if "labels" in arrays and "logits" in arrays:
         right = arrays["logits"].argmax(axis=1) == arrays["labels"]
@@ -77,7 +79,7 @@ def picked(graphs: GraphSet, target: GraphTarget, prefix: str) -> GraphTarget:
 
 def _among(graphs: GraphSet, now: int, prefix: str) -> np.ndarray:
     """The graphs one steps through."""
-    kinds = _kinds(graphs)
+    kinds = kinds_of(graphs)
     start = next((name for name, among in kinds.items() if now in among), "All")
     which = st.selectbox(
         "Graphs", list(kinds), index=list(kinds).index(start), key=f"{prefix}.which"
@@ -85,10 +87,19 @@ def _among(graphs: GraphSet, now: int, prefix: str) -> np.ndarray:
     return kinds[str(which)]
 
 
-def _kinds(graphs: GraphSet) -> dict[str, np.ndarray]:
+def kinds_of(graphs: GraphSet) -> dict[str, np.ndarray]:
+    """The graphs one can step through, by what they have in common; each kind has some."""
     every = np.arange(len(graphs))
     arrays = graphs.arrays
     found: dict[str, np.ndarray] = {}
+    if "labels" not in arrays and "logits" in arrays:
+        known = items.with_reason(graphs)
+        if known is not None:
+            found["Reason known"] = every[known]
+        said = arrays["logits"].argmax(axis=1)
+        if arrays["logits"].shape[1] <= MOST_CLASSES:
+            for label in range(arrays["logits"].shape[1]):
+                found[f"Predicted {name_of(graphs, label)}"] = every[said == label]
     if "labels" in arrays and "logits" in arrays:
         wrong = (arrays["logits"].argmax(axis=1) != arrays["labels"]) & (arrays["labels"] >= 0)
         tested = arrays["split"] == TEST if "split" in arrays else np.ones(len(graphs), dtype=bool)

@@ -91,7 +91,7 @@ FAMILY = Family(
             distribution="admet-ai==2.0.1",
             licence="MIT",
             note="Trained to answer 31 questions about a compound, from mutagenicity to hERG "
-            "blocking. An optional extra: pip install --no-deps admet-ai==2.0.1",
+            "blocking. An optional extra: `pip install --no-deps admet-ai==2.0.1`",
         ),
         Preset(
             id=OWN,

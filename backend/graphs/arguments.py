@@ -16,7 +16,7 @@ from backend.graphs import inputs, own_weights
 from backend.graphs.architecture import Architecture, Convolution, Pooling
 from backend.graphs.endpoints import Endpoint
 from backend.graphs.examples import OWN, example
-from backend.graphs.explanation import MEMBERS, GraphSet, GraphTarget, Pretrained
+from backend.graphs.explanation import MEMBERS, GraphSet, GraphTarget, Pretrained, Recipe
 from backend.settings import Settings
 
 OF_WEIGHTS = {
@@ -141,15 +141,15 @@ def target(given: argparse.Namespace, graphs: GraphSet | None = None) -> GraphTa
     changes: dict[str, Any] = {"graph": given.graph, "label": given.label}
     if given.node is not None:
         changes["node"] = _node(given.node, given.graph or 0, graphs)
-    if given.example is not None:
-        changes["recipe"] = _recipe(given)
     try:
+        if given.example is not None:
+            changes["recipe"] = _recipe(given)
         return GraphTarget.model_validate(changes)
     except ValidationError as error:
         raise _bounds(error) from error
 
 
-def _recipe(given: argparse.Namespace) -> dict[str, Any]:
+def _recipe(given: argparse.Namespace) -> Recipe | Pretrained:
     """The example's recipe with what the flags say."""
     recipe = flagged(example, given.example).recipe
     asked: dict[str, Any]
@@ -166,7 +166,8 @@ def _recipe(given: argparse.Namespace) -> dict[str, Any]:
             "epochs": given.epochs,
             "seed": given.train_seed,
         }
-    return recipe.model_dump() | {k: v for k, v in asked.items() if v is not None}
+    said = {k: v for k, v in asked.items() if v is not None}
+    return type(recipe).model_validate(recipe.model_dump() | said)
 
 
 def check(found: GraphSet, asked: GraphTarget) -> None:

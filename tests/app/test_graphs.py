@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable, Sequence
 
@@ -204,3 +205,36 @@ def test_a_bad_file_is_refused_with_what_to_do(page: Open) -> None:
     assert len(app.error) == 1
     assert "document type or an entity" in app.error[0].value
     assert next(b for b in app.button if b.label == "Explain").disabled
+
+
+def test_a_network_that_came_trained_answers_for_bundled_and_own_molecules(page: Open) -> None:
+    app = page("graphs")
+    app.selectbox(key="g.model").select("admet-ai").run()
+    app.selectbox(key="g.recipe.endpoint").select("AMES").run()
+    app.multiselect(key="g.explainers").set_value(["saliency"]).run()
+    app = settle(press(app, "Explain$"), lambda a: plots(a) >= 1)
+    asked = GraphTarget.model_validate(opened(app).target)
+    assert asked.recipe.model_dump() == {"endpoint": "AMES", "member": 1}
+    kinds = app.selectbox(key="g.pick.which").options
+    assert kinds == ["Reason known", "Predicted not mutagenic", "Predicted mutagenic", "All"]
+    app.segmented_control(key="g.graphs").set_value("Graphs of my own").run()
+    app.segmented_control(key="g.how").set_value("SMILES").run()
+    app.text_area(key="g.smiles").set_value("O=[N+]([O-])c1ccccc1 nitrobenzene").run()
+    app = settle(press(app, "Explain$"), lambda a: plots(a) >= 1 and "nitrobenzene" in words(a))
+    assert not app.error
+
+
+def test_a_network_whose_package_is_missing_says_how_to_install_it(
+    page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *more: None if name == "admet_ai" else spec(name, *more),
+    )
+    app = page("graphs")
+    app.selectbox(key="g.model").select("admet-ai").run()
+    app = press(app, "Explain$")
+    assert not app.exception
+    said = app.error[0].value.replace("\\", "")
+    assert "pip install --no-deps admet-ai==2.0.1" in said

@@ -106,6 +106,27 @@ def test_a_molecule_is_explained(run, tmp_path):
     assert values["values"]["node_names"].count("O") == 2
 
 
+def test_a_molecule_by_a_network_that_came_trained(run, tmp_path):
+    Path("two.smi").write_text("O=[N+]([O-])c1ccc2cc3ccccc3cc2c1 nitro\nCCO\n", encoding="utf-8")
+    found = run("explain", "graphs", "--input", "two.smi", "--example", "admet_ai", "--endpoint",
+                "AMES", "--member", "2", "--explainer", "saliency", "--out", "o")  # fmt: skip
+    folder = tmp_path / "o" / "saliency"
+    values = json.loads((folder / "explanation.json").read_text())["values"]
+    # What chemprop says, see golden/admet_ai.json beside the tests of the networks.
+    assert values["probability"] == pytest.approx(0.9750622, abs=1e-6)
+    assert (values["graph_name"], values["class_names"][1]) == ("nitro", "mutagenic")
+    assert values["molecule"]
+    words = command(folder)
+    assert words[words.index("--input") + 1] == "molecules.smi"
+    Path("molecules.smi").write_bytes((folder / "molecules.smi").read_bytes())
+    again = run(*words, "--out", "again")
+    before = safetensors.numpy.load_file(folder / "arrays.safetensors")
+    after = safetensors.numpy.load_file(tmp_path / "again" / "saliency" / "arrays.safetensors")
+    assert np.array_equal(before["scores"], after["scores"])
+    assert np.array_equal(before["bonds"], after["bonds"])
+    assert found["results"][0]["explainer"] == again["results"][0]["explainer"]
+
+
 def test_score_has_a_row_a_method_and_a_random_one(run):
     found = run("score", *MUTAG, "--explainer", "edge_occlusion,saliency", "--items", "6")
     rows = {row["explainer"]: row for row in found["scores"]}
@@ -130,6 +151,11 @@ def test_score_has_a_row_a_method_and_a_random_one(run):
         (("--smiles", "not a molecule", "--example", "benzene"), "no molecule RDKit can read"),
         (("--example", "mutag", "--weights", "w.safetensors"), "--weights"),
         (("--example", "mutag", "--precision", "float16"), "--precision"),
+        (("--example", "mutag", "--member", "2"), "--member"),
+        (("--example", "admet_ai", "--epochs", "2"), "comes trained"),
+        (("--example", "admet_ai", "--architecture", "gin"), "comes trained"),
+        (("--example", "admet_ai", "--member", "6"), "--member"),
+        (("--example", "admet_ai", "--smiles", "C", "--weights", "w"), "need one network"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(refused, words, said):
