@@ -13,6 +13,7 @@ from components import (
     export,
     graph_many,
     graph_pick,
+    graph_sanity,
     graph_scales,
     graph_source,
     graph_stable,
@@ -103,8 +104,8 @@ compare.grid(compared, lambda item: graph_views.panel(item, view, ends, PREFIX),
 if not done:
     st.stop()
 
-TABS = ("Scales", "One edge or node", "Faithfulness", "Many graphs", "Stability", "Agreement",
-        "What the model saw", "Export")  # fmt: skip
+TABS = ("Scales", "One edge or node", "Faithfulness", "Many graphs", "Stability", "Sanity",
+        "Agreement", "What the model saw", "Export")  # fmt: skip
 tabs = dict(zip(TABS, st.tabs(TABS, key=f"{PREFIX}.tabs", on_change="rerun"), strict=True))
 
 if tabs["Scales"].open:
@@ -127,6 +128,9 @@ if tabs["Many graphs"].open:
 if tabs["Stability"].open:
     with tabs["Stability"]:
         graph_stable.panel(opened, sets, graphs, done, f"{PREFIX}.stable")
+if tabs["Sanity"].open:
+    with tabs["Sanity"]:
+        graph_sanity.panel(opened, sets, graphs, done, f"{PREFIX}.sanity")
 if tabs["Agreement"].open:
     with tabs["Agreement"]:
         judge.agree(compared, graph_views.RANKED, f"{PREFIX}.agree")

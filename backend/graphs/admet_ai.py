@@ -94,7 +94,10 @@ def data(arrays: Arrays, asked: Pretrained) -> GraphSet:
 
 
 def _asked(arrays: Arrays, asked: Pretrained) -> Arrays:
-    """One member's weights, with two classes: one logit is that of "yes", "no" has 0."""
+    """One member's weights, with two classes: half its logit for "yes", as much against "no".
+
+    So the probability is the network's, and a gradient of either class says as much.
+    """
     first = f"{asked.member}/"
     found = {
         name.removeprefix(first): weight
@@ -104,7 +107,7 @@ def _asked(arrays: Arrays, asked: Pretrained) -> Arrays:
     row = get_args(Endpoint).index(asked.endpoint)
     for name in ("out.weight", "out.bias"):
         yes = found[name][row]
-        found[name] = np.stack([np.zeros_like(yes), yes])
+        found[name] = np.stack([-yes / 2, yes / 2])
     return found
 
 

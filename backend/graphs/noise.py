@@ -50,6 +50,13 @@ def noisy(graphs: GraphSet, target: GraphTarget, seed: int, share: float = NOISE
     return _alone(graphs, part, kept, new)
 
 
+def alone(graphs: GraphSet, target: GraphTarget) -> GraphSet:
+    """A set of the target's graph alone, as it is."""
+    part = Part.of(graphs, target)
+    every = np.arange(len(part.graph.edges))
+    return _alone(graphs, part, every, np.zeros((0, 2), dtype=np.int64))
+
+
 def _alone(graphs: GraphSet, part: Part, kept: np.ndarray, new: np.ndarray) -> GraphSet:
     arrays = prefixed(graphs.weights())
     own = part.graph.arrays

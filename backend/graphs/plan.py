@@ -154,6 +154,11 @@ def only(comparison: Comparison, explainer: str) -> Comparison:
     return comparison.model_copy(update={"choices": choices})
 
 
+def learns(explainer: type[Explainer]) -> bool:
+    """Whether it is fitted to a GNN before it explains."""
+    return getattr(explainer, "fit", None) is not None
+
+
 def seeded(comparison: Comparison) -> Comparison:
     """The comparison with only those explainers that draw random numbers, fits included."""
     random = tuple(choice for choice in comparison.choices if _draws(comparison, choice.explainer))

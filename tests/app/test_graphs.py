@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 Open = Callable[[str], AppTest]
 TABS = (
-    "Scales", "One edge or node", "Faithfulness", "Many graphs", "Stability", "Agreement",
+    "Scales", "One edge or node", "Faithfulness", "Many graphs", "Stability", "Sanity", "Agreement",
     "What the model saw", "Export",
 )  # fmt: skip
 
@@ -179,6 +179,26 @@ def test_stability_over_seeds_and_noise(page: Open) -> None:
     assert rows["seeds: correlation"][0] == pytest.approx(measured.correlation.mean)
     assert rows["seeds: stable"][0] == f"{measured.stable.sum()} of {measured.top}"
     assert plots(app) == 3, "the two panels, and the mean of the method that draws"
+
+
+def test_sanity_explains_gnns_that_have_forgotten(page: Open) -> None:
+    app = tab(explained(page, ["saliency", "random_edges"]), "Sanity")
+    app.number_input(key="g.sanity.draws").set_value(3).run()
+    app = press(app, "Measure$")
+
+    def table(a: AppTest) -> pd.DataFrame:
+        return next((d.value for d in a.dataframe if "verdict" in d.value), pd.DataFrame())
+
+    app = settle(app, lambda a: not table(a).empty and "Cancel" not in {b.label for b in a.button})
+    assert not app.exception
+    rows = table(app)
+    assert list(rows["method"]) == ["Saliency", "Random"]
+    # Random scores depend on the seed and the graph's number of edges alone.
+    assert rows["nothing learned"][1] == pytest.approx(1)
+    assert rows["verdict"][1] == "ignores the model"
+    assert rows["nothing learned"][0] < 0.999, "the re-initialised GNN reaches the method"
+    assert (rows["draws"] == 3).all()
+    assert plots(app) == 3, "the two panels, and the curves"
 
 
 def test_an_upload_is_read_and_explained_by_the_bundled_gnn(page: Open) -> None:
