@@ -189,7 +189,10 @@ def _table(rows: Sequence[Mapping[str, Any]], graphs: GraphSet, first: Item) -> 
     st.dataframe(
         rows,
         hide_index=True,
-        column_config={"nothing learned": number},
+        column_config={
+            "nothing learned": number,
+            "verdict": st.column_config.TextColumn(width=170),
+        },
         alt="Sanity checks of each method",
     )
     other = name_of(graphs, other_class(graphs, int(found(first).values["label"])))
