@@ -101,11 +101,20 @@ def card(
         parts.append(f"<p>Save this as <code>{_text(attachment.name)}</code> first:</p>")
         parts.append(f"<pre>{_text(attachment.content)}</pre>")
     parts.append(f'<script type="application/json" id="prompt">{_json(prompt)}</script>')
+    return document(explainer.title, parts)
+
+
+def document(title: str, parts: Sequence[str]) -> str:
+    """A page of HTML that asks nothing of the network.
+
+    Args:
+        title: as text. parts: of the body, as HTML.
+    """
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(explainer.title)} · Vitrine</title><style>{_STYLE}</style></head>"
+        f"<title>{_text(title)} · Vitrine</title><style>{_STYLE}</style></head>"
         f"<body>\n{chr(10).join(parts)}\n</body></html>\n"
     )
 

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from backend.catalogue import catalogue
-from backend.commands import doctor, explain, work
-from backend.commands.desk import FAMILIES, desk
+from backend.commands import doctor, explain, study, work
+from backend.commands.desk import FAMILIES, STUDIED, desk
 from backend.commands.explain import Renderer
 from backend.errors import InputError, VitrineError, shown
 from backend.settings import Settings, settings
@@ -73,6 +73,9 @@ def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any],
     if given.command == "score":
         found = desk(given.family).score(given, options)
         return found, desk(given.family).table(found)
+    if given.command == "study":
+        found = study.run(given, options)
+        return found, study.table(found)
     found = explain.run(given, options, renderer)
     return found, explain.table(found)
 
@@ -98,14 +101,15 @@ def parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="families, explainers and their parameters")
     listed.add_argument("--family", choices=list(catalogue()))
     listed.add_argument("--json", action="store_true")
-    for command, add, about in (
-        ("explain", explain.add, "write explanations of one input"),
-        ("score", _add_score, "how good explainers are on one input, beside chance"),
+    for command, add, about, known in (
+        ("explain", explain.add, "write explanations of one input", FAMILIES),
+        ("score", _add_score, "how good explainers are on one input, beside chance", FAMILIES),
+        ("study", study.add, "compare explainers over many inputs; goes on where it was", STUDIED),
     ):
         families = commands.add_parser(command, help=about).add_subparsers(
             dest="family", required=True, parser_class=_Parser
         )
-        for name in FAMILIES:
+        for name in known:
             add(families.add_parser(name, help=catalogue()[name].summary), name)
     check = commands.add_parser("doctor", help="versions, device, store, browser")
     check.add_argument("--json", action="store_true")

@@ -74,10 +74,7 @@ def panel(
     rows, every = [], []
     for item in shown:
         asked = _Asked(opened, sets, graphs, item)
-        drawn = [
-            compare.items([asked.forgotten(depth, draw) for depth in range(1, len(stages) + 1)])
-            for draw in range(int(draws))
-        ]
+        drawn = _drawn(asked, len(stages), int(draws))
         (other,) = compare.items([asked.other()])
         every += [one for row in drawn for one in row] + [other]
         trained = _scores(item)
@@ -100,6 +97,17 @@ def panel(
         key=f"{prefix}.curves",
         alt="Rank correlation with the trained GNN's explanation as layers are re-initialised",
     )
+
+
+def _drawn(asked: _Asked, stages: int, draws: int) -> list[tuple[Item, ...]]:
+    """One draw after the other, so that few requests wait at a time."""
+    found: list[tuple[Item, ...]] = []
+    for draw in range(draws):
+        requests = [asked.forgotten(depth, draw) for depth in range(1, stages + 1)]
+        found.append(compare.items(requests))
+        if any(one.live or isinstance(one.job, str) for one in found[-1]):
+            break
+    return found
 
 
 class _Asked:

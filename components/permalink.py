@@ -13,22 +13,29 @@ from components.session import engine
 PARAMETER = "c"
 
 
-def show(comparison: Comparison) -> None:
-    """Make a page show this comparison."""
+def show(comparison: Comparison, place: str = "") -> None:
+    """Make a page show this comparison.
+
+    Args:
+        place: the page, where it is not the family's own.
+    """
+    place = place or comparison.family
     key = engine().put_comparison(comparison)
-    st.session_state[f"shown.{comparison.family}"] = key
-    st.session_state[f"seeded.{comparison.family}"] = key
+    st.session_state[f"shown.{place}"] = key
+    st.session_state[f"seeded.{place}"] = key
     st.query_params[PARAMETER] = key
 
 
-def shown(family: str, seed: Callable[[Comparison], None]) -> Comparison | None:
+def shown(family: str, seed: Callable[[Comparison], None], place: str = "") -> Comparison | None:
     """The comparison this page shows, from the URL or from before the page was left.
 
     Args:
-        family: the page's family.
+        family: the family of the page's comparisons.
         seed: sets the page's widgets from a comparison; called once for each that a link opens.
+        place: the page, where it is not the family's own.
     """
-    key = st.query_params.get(PARAMETER) or st.session_state.get(f"shown.{family}")
+    place = place or family
+    key = st.query_params.get(PARAMETER) or st.session_state.get(f"shown.{place}")
     if not key:
         return None
     found = engine().get_comparison(key) if re.fullmatch(r"[0-9a-f]{64}", key) else None
@@ -39,9 +46,9 @@ def shown(family: str, seed: Callable[[Comparison], None]) -> Comparison | None:
             icon=":material/link_off:",
         )
         return None
-    st.session_state[f"shown.{family}"] = key
+    st.session_state[f"shown.{place}"] = key
     st.query_params[PARAMETER] = key
-    if st.session_state.get(f"seeded.{family}") != key:
+    if st.session_state.get(f"seeded.{place}") != key:
         seed(found)
-        st.session_state[f"seeded.{family}"] = key
+        st.session_state[f"seeded.{place}"] = key
     return found

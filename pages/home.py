@@ -46,6 +46,11 @@ with how:
         "4. **Results.** Side by side, ready to export; rankings, and slices where groups are "
         "known, are scored beside random ones. The page's address is a link to exactly this result."
     )
+    st.page_link(
+        "pages/study.py",
+        label="Compare explainers over many graphs: a study",
+        icon=":material/leaderboard:",
+    )
 with latest:
     st.subheader("Latest results", anchor=False)
     recent(5)

@@ -10,12 +10,17 @@ from typing import Any, Protocol
 from backend.engine.engine import Engine
 from backend.explanation import Comparison, Explanation, Request
 from backend.settings import Settings
+from backend.study import Studied
 
 Picture = Callable[[str], bytes]
 """A format -> the explanation's figure in it."""
 
 FAMILIES = ("tokens", "graphs", "concepts")
 """The families that have a desk; `list` names all families."""
+
+
+STUDIED = ("graphs",)
+"""Those of them that can compare explainers over many inputs."""
 
 
 class Desk(Protocol):
@@ -49,7 +54,20 @@ class Desk(Protocol):
         """What `score` found, for people."""
 
 
+class StudyDesk(Desk, Protocol):
+    """One family's side of `study`; those in STUDIED have it."""
+
+    def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
+        """The study that the flags describe; what it stands on is computed first."""
+
+
 def desk(family: str) -> Desk:
     """The desk of a family; its module is imported when it is needed."""
     found: Desk = importlib.import_module(f"backend.commands.{family}").Desk()
+    return found
+
+
+def study_desk(family: str) -> StudyDesk:
+    """The desk of a family in STUDIED."""
+    found: StudyDesk = importlib.import_module(f"backend.commands.{family}").Desk()
     return found

@@ -47,7 +47,7 @@ def run(given: argparse.Namespace, settings: Settings, renderer: Renderer) -> di
         raise InputError(
             f"No figure format '{unknown[0]}'.", "--figure", f"Use {', '.join(FIGURES)}."
         )
-    _folder(given.out)
+    folder(given.out)
     asked = desk(given.family)
     engine = Engine(settings)
     try:
@@ -57,13 +57,13 @@ def run(given: argparse.Namespace, settings: Settings, renderer: Renderer) -> di
             started = time.perf_counter()
             [(job, found)] = work.finish(engine, [request])
             seconds = time.perf_counter() - started
-            folder = given.out / request.explainer
-            _write(folder, found, asked, comparison, formats, engine, renderer)
+            into = given.out / request.explainer
+            _write(into, found, asked, comparison, formats, engine, renderer)
             results.append(
                 {
                     "explainer": request.explainer,
                     "key": job.key,
-                    "path": str(folder),
+                    "path": str(into),
                     "seconds": round(seconds, 3),
                     "cached": job.cached,
                 }
@@ -83,7 +83,7 @@ def table(outcome: dict[str, Any]) -> str:
 
 
 def _write(
-    folder: Path,
+    into: Path,
     explanation: Explanation,
     family: Desk,
     comparison: Comparison,
@@ -101,16 +101,25 @@ def _write(
         **family.files(explanation, comparison, engine, picture),
         **{f"figure.{name}": picture(name) for name in formats},
     }
-    _folder(folder)
+    folder(into)
     for name, data in contents.items():
-        with _writing(folder):
-            (folder / name).write_bytes(data)
+        written(into, name, data)
 
 
-def _folder(folder: Path) -> None:
+def folder(path: Path) -> None:
     """Make the folder; before anything is computed, a place that cannot be written is refused."""
-    with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    with _writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def written(into: Path, name: str, data: bytes) -> None:
+    """Write a file of a folder.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    with _writing(into):
+        (into / name).write_bytes(data)
 
 
 @contextlib.contextmanager

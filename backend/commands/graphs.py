@@ -10,10 +10,11 @@ from backend.commands.desk import Picture
 from backend.engine.engine import Engine
 from backend.errors import InputError
 from backend.explanation import Comparison, Explanation, Request
-from backend.graphs import adopt, arguments, files, graph_metrics, plan, set_table
+from backend.graphs import adopt, arguments, files, graph_metrics, plan, set_table, studied
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
 from backend.graphs.plan import Sets
 from backend.settings import Settings
+from backend.study import Studied
 
 ITEMS = 20
 RANDOM = "random"
@@ -81,6 +82,13 @@ class Desk:
             return {"scores": set_table.scores(dict(zip(names, found, strict=True)))}
         finally:
             engine.close()
+
+    def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
+        comparison = self.comparison(given, engine)
+        work.check_ranks(work.family_of(comparison.family), comparison.choices)
+        sets = _sets(engine, comparison)
+        graphs = cast(GraphSet, engine.get_input(comparison.family, sets.explained))
+        return studied.studied(comparison, sets, graphs, given.items, given.seeds)
 
     def table(self, outcome: dict[str, Any]) -> str:
         rows = outcome["scores"]

@@ -17,7 +17,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from backend import card as cards
 from backend import files
-from backend.explanation import Request
+from backend.explanation import Comparison, Request
 from backend.files import arrays, values
 from backend.graphs import card_tables
 from backend.graphs.explanation import (
@@ -31,7 +31,7 @@ from backend.graphs.naming import node_names
 
 __all__ = [
     "GRAPHS_FILE", "MOLECULES_FILE", "WEIGHTS_FILE", "arrays", "card", "command",
-    "graphs_jsonl", "molecules", "numbers", "values", "weights",
+    "graphs_jsonl", "molecules", "numbers", "study_command", "values", "weights",
 ]  # fmt: skip
 
 GRAPHS_FILE = "graphs.jsonl"
@@ -90,6 +90,17 @@ def command(request: Request, graphs: GraphSet, out: str = "out") -> str:
     words += files.settings(request.parameters)
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
+
+
+def study_command(comparison: Comparison, graphs: GraphSet, inputs: int, seeds: int) -> str:
+    """The command line of a study of the set's first items."""
+    words = ["python", "-m", "backend", "study", "graphs", *_source_words(graphs)]
+    words += ["--items", str(inputs), "--seeds", str(seeds)]
+    words += ["--explainer", ",".join(choice.explainer for choice in comparison.choices)]
+    for choice in comparison.choices:
+        flags = files.settings(choice.parameters)
+        words += [w if w == "--set" else f"{choice.explainer}.{w}" for w in flags]
+    return shlex.join([*words, "--seed", str(comparison.seed), "--out", "out"])
 
 
 def beside(graphs: GraphSet) -> dict[str, bytes]:

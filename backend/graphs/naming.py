@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backend.graphs.explanation import GraphExplanation
+from backend.graphs.explanation import GraphExplanation, GraphSet
 
 
 def node_name(values: dict[str, Any], node_id: int, place: int) -> str:
@@ -40,3 +40,12 @@ def class_name(values: dict[str, Any], label: int | None) -> str:
         return "–"
     names = values["class_names"]
     return str(names[label]) if label < len(names) else f"class {label}"
+
+
+def item_name(graphs: GraphSet, item: int) -> str:
+    """A graph's number and name, or a node's name or number, of an item of the set."""
+    if graphs.task == "graph":
+        name = graphs.graph_names[item] if item < len(graphs.graph_names) else ""
+        return f"graph {item}" + (f", {name}" if name else "")
+    name = graphs.node_names[item] if item < len(graphs.node_names) else ""
+    return f"node {name or item}"

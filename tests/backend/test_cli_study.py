@@ -1,0 +1,122 @@
+"""`study`: the table is that of an uninterrupted one wherever it is killed; files; refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backend.graphs.graph_metrics import METRICS
+
+ROOT = Path(__file__).parents[2]
+FIVE = "saliency,integrated_gradients,edge_occlusion,gnn_explainer,random_edges"
+STUDY = (
+    "study", "graphs", "--example", "nitro_amine", "--epochs", "1", "--items", "30",
+    "--explainer", FIVE, "--set", "gnn_explainer.epochs=5",
+)  # fmt: skip
+KILLED_AFTER = 15
+SMALL = ("study", "graphs", "--example", "mutag", "--epochs", "2", "--items", "6")
+
+
+def start(store: Path, out: Path, folder: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "backend", *STUDY, "--out", str(out), "--json"],
+        env={
+            **os.environ,
+            "VITRINE_STORE": str(store),
+            "VITRINE_DEVICE": "cpu",
+            "VITRINE_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+        },
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def finish(store: Path, out: Path, folder: Path) -> dict:
+    said, complaint = start(store, out, folder).communicate(timeout=400)
+    assert said, complaint
+    return json.loads(said)
+
+
+def rows(folder: Path, *without: str) -> list[dict[str, str]]:
+    read = csv.DictReader((folder / "inputs.csv").open(encoding="utf-8"))
+    return [{k: v for k, v in row.items() if k not in without} for row in read]
+
+
+@pytest.mark.slow
+def test_a_study_killed_half_way_goes_on_and_its_table_is_the_uninterrupted_one(tmp_path):
+    killed = start(tmp_path / "one", tmp_path / "out", tmp_path)
+    for line in killed.stderr:
+        if line.startswith(f"{KILLED_AFTER} of 30"):
+            break
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out" / "inputs.csv").exists()
+    # Thirty inputs, each by five methods and six scores.
+    resumed = finish(tmp_path / "one", tmp_path / "out", tmp_path)
+    assert resumed["inputs"] == 30
+    assert resumed["stored"] >= (KILLED_AFTER - 1) * 11
+    assert resumed["stored"] + resumed["computed"] == 30 * 11
+    assert resumed["computed"] <= (30 - KILLED_AFTER + 1) * 11
+    whole = finish(tmp_path / "other", tmp_path / "whole", tmp_path)
+    assert (whole["stored"], whole["computed"]) == (0, 30 * 11)
+    assert rows(tmp_path / "out", "seconds") == rows(tmp_path / "whole", "seconds")
+    again = finish(tmp_path / "one", tmp_path / "again", tmp_path)
+    assert (again["computed"], again["stored"]) == (0, 30 * 11)
+    for name in ("inputs.csv", "means.csv", "study.tex", "study.html"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+
+
+@pytest.mark.usefixtures("in_one_store")
+def test_every_input_has_its_numbers_and_the_means_are_theirs(run, tmp_path):
+    found = run(*SMALL, "--explainer", "saliency,random_edges", "--seeds", "2", "--out", "o")
+    table = rows(tmp_path / "o")
+    assert [row["method"] for row in table[:3]] == ["saliency", "random_edges", "random"]
+    assert len(table) == 6 * 3
+    means = found["means"]
+    assert {metric.id for metric in METRICS} <= set(means)
+    for metric in ("fidelity_plus", "keep_area", "agreement"):
+        values = [float(row[metric]) for row in table if row["method"] == "saliency"]
+        assert means[metric]["saliency"]["mean"] == pytest.approx(sum(values) / 6)
+        assert means[metric]["saliency"]["n"] == 6
+    assert means["stability"]["saliency"]["mean"] is None, "it draws nothing"
+    assert means["stability"]["random_edges"]["mean"] < 0.9
+    # The two methods' agreement with each other is one number.
+    assert means["agreement"]["saliency"]["mean"] == means["agreement"]["random_edges"]["mean"]
+
+
+@pytest.mark.usefixtures("in_one_store")
+def test_an_input_has_the_scores_of_its_own_command(run, tmp_path):
+    run(*SMALL, "--explainer", "saliency", "--out", "o")
+    scored = run("score", *SMALL[1:], "--explainer", "saliency")["scores"]
+    means = list(csv.DictReader((tmp_path / "o" / "means.csv").open(encoding="utf-8")))
+    by = {(row["metric"], row["method"]): row["mean"] for row in means}
+    for metric in METRICS:
+        if metric.id.startswith("robust"):
+            continue  # They delete random halves, drawn anew for each command.
+        known = scored[0][metric.id]
+        said = by.get((metric.id, "saliency"), "")
+        assert (float(said) if said else None) == pytest.approx(known, abs=1e-6)
+
+
+@pytest.mark.usefixtures("in_one_store")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--items", "0"), "--items"),
+        (("--items", "10001"), "--items"),
+        (("--seeds", "0"), "--seeds"),
+        (("--explainer", "nothing"), "no explainer 'nothing'"),
+        (("--example", "nothing"), "no example 'nothing'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(refused, words, said):
+    assert said in refused(*SMALL, *words, "--out", "o")

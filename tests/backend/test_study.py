@@ -1,0 +1,228 @@
+"""Values of a study by hand, tests by scipy's numbers, and files that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html.parser
+import io
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from backend import study_files
+from backend.explanation import Comparison, Explanation, ModelRef, Provenance, Request
+from backend.metric import Metric
+from backend.study import (
+    AGREEMENT,
+    RANDOM,
+    SECONDS,
+    STABILITY,
+    Case,
+    Measured,
+    Studied,
+    Study,
+    holm,
+    signed_rank,
+    study,
+    summary,
+)
+
+UP = Metric("up", "Up & <up>_100%", True, "More is more.")
+DOWN = Metric("down", "Down", False, "Less is more.")
+REQUEST = Request(family="graphs", explainer="saliency", model=ModelRef(name="m"), input="0" * 64)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Said(Explanation):
+    """An explanation with scores, or a score with metrics."""
+
+
+def explained(scores, seconds=1.0):
+    source = Provenance(
+        key="k", request=REQUEST, model_fingerprint="f", versions={}, device="cpu",
+        dtype="float32", seconds=seconds, peak_memory_bytes=0, forward_passes=0,
+        backward_passes=0, batch_size=None, warnings=(), created="",
+    )  # fmt: skip
+    return Said(arrays={"scores": np.array(scores, dtype=np.float32)}, provenance=source)
+
+
+def scored(**metrics):
+    return Said(arrays={}, values={"metrics": metrics})
+
+
+def made(**values):
+    """A study of the methods one, two and random rankings."""
+    metrics = [metric for metric in (UP, DOWN, AGREEMENT) if metric.id in values]
+    arrays = {name: np.array(rows, dtype=float) for name, rows in values.items()}
+    cases = len(next(iter(arrays.values()))[0])
+    return Study(("one", "two", RANDOM), tuple(f"case {c}" for c in range(cases)), metrics, arrays)
+
+
+def test_values_are_those_of_scores_explanations_and_seeds():
+    a, b, c = [4, 3, 2, 1], [1, 2, 3, 4], [3, 4, 2, 1]
+    first = Measured(
+        asked=[explained(a, 0.5), explained(b, 2.0)],
+        again=[(), (explained(c),)],
+        scores=[scored(up=0.9, down=0.1), scored(up=0.8, down=None), scored(up=0.5, down=0.5)],
+    )
+    second = Measured([explained(a), None], [(), (None,)], [scored(up=0.7, down=0.2), None, None])
+    found = study(["one", "two"], ["x", "y"], [first, second], [UP, DOWN])
+    assert found.methods == ("one", "two", RANDOM)
+    np.testing.assert_array_equal(found.values["up"], [[0.9, 0.7], [0.8, np.nan], [0.5, np.nan]])
+    np.testing.assert_array_equal(
+        found.values["down"], [[0.1, 0.2], [np.nan, np.nan], [0.5, np.nan]]
+    )
+    np.testing.assert_array_equal(
+        found.values["seconds"], [[0.5, 1.0], [2.0, np.nan], [np.nan, np.nan]]
+    )
+    known = stats.spearmanr(b, c).statistic
+    assert found.values["stability"][1, 0] == pytest.approx(known)
+    assert np.isnan(found.values["stability"][0]).all()
+    np.testing.assert_allclose(found.values["agreement"][:2, 0], -1)
+    assert np.isnan(found.values["agreement"][:, 1]).all()
+    assert found.metrics == (UP, DOWN, STABILITY, AGREEMENT, SECONDS)
+
+
+def test_a_metric_nobody_has_is_left_out():
+    only = Measured([explained([1, 2, 3])], [()], [scored(up=1.0, down=None), scored(up=0.0)])
+    assert study(["one"], ["x"], [only], [UP, DOWN]).metrics == (UP, SECONDS)
+
+
+def test_the_best_mean_is_best_whichever_way_a_metric_goes():
+    ahead, behind = np.linspace(0.6, 0.8, 8), np.linspace(0.2, 0.5, 8)
+    found = summary(made(up=[ahead, behind, behind], down=[ahead, behind, ahead]))
+    assert [cell.best for cell in found["up"]] == [True, False, False]
+    assert [cell.best for cell in found["down"]] == [False, True, False]
+    assert found["up"][1].behind
+    assert found["up"][1].p == pytest.approx(stats.wilcoxon(ahead - behind).pvalue)
+    assert found["up"][0].p is None
+    assert (found["up"][2].p, found["up"][2].behind) == (None, False)
+    assert found["up"][0].mean.mean == pytest.approx(0.7)
+
+
+def test_agreement_has_no_best():
+    found = summary(made(agreement=[[0.5] * 8, [0.1] * 8, [np.nan] * 8]))
+    assert not any(cell.best or cell.behind for cell in found["agreement"])
+
+
+def test_equal_methods_share_the_best_and_few_inputs_make_no_test():
+    same = summary(made(up=[[0.5] * 8, [0.5] * 8, [0] * 8]))["up"]
+    assert [cell.best for cell in same] == [True, True, False]
+    assert same[1].p == 1
+    few = summary(made(up=[[0.9] * 5, [0.1] * 5, [0] * 5]))["up"]
+    assert (few[1].p, few[1].behind) == (None, False)
+
+
+def test_the_test_pairs_inputs_and_leaves_out_what_one_lacks():
+    generator = np.random.default_rng(0)
+    first, other = generator.random(20), generator.random(20)
+    first[3], other[7] = np.nan, np.nan
+    both = np.isfinite(first) & np.isfinite(other)
+    known = stats.wilcoxon(first[both] - other[both], zero_method="pratt").pvalue
+    assert signed_rank(first, other) == pytest.approx(known)
+    assert signed_rank(first[:6], other[:6]) is None
+    assert signed_rank(np.ones(9), np.ones(9)) == 1
+
+
+def test_holm_by_hand_and_in_any_order():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.04, 0.03, 0.01]) == pytest.approx([0.06, 0.06, 0.03])
+    assert holm([0.9, 0.8]) == [1, 1]
+    assert holm([]) == []
+
+
+CASE = Case(
+    title="<case> & 1",
+    opens=Comparison(family="graphs", model=ModelRef(name="m"), input="0" * 64, choices=()),
+    asked=(REQUEST,),
+    again=((),),
+    scores=(REQUEST,),
+    command="python -m backend explain graphs",
+)
+ASKED = Studied(
+    cases=[CASE],
+    methods=["one", "two"],
+    titles=["One_<b>", "Method two 100%"],
+    metrics=[UP],
+    about="A $set$ of {graphs} ~ naïve",
+    command="python -m backend study graphs --out 'a & b'",
+    beside=lambda: {"graphs.jsonl": b"{}\n"},
+)
+
+
+def filled():
+    generator = np.random.default_rng(1)
+    rows = generator.random((3, 9))
+    rows[1, 4] = np.nan
+    study = made(up=rows, down=-rows / 1e5)
+    return dataclasses.replace(study, cases=("=1+1", *study.cases[1:]))
+
+
+def test_tables_hold_every_value():
+    found = filled()
+    files = study_files.files(found, ASKED)
+    assert set(files) == {"inputs.csv", "means.csv", "study.tex", "study.html", "graphs.jsonl"}
+    rows = list(csv.DictReader(io.StringIO(files["inputs.csv"].decode())))
+    assert len(rows) == 3 * 9
+    assert rows[0]["input"] == "'=1+1"
+    assert [float(row["up"]) for row in rows[3:6]] == found.values["up"][:, 1].tolist()
+    assert rows[13]["up"] == ""
+    means = list(csv.DictReader(io.StringIO(files["means.csv"].decode())))
+    cells = summary(found)
+    assert [float(row["mean"]) for row in means[:3]] == [cell.mean.mean for cell in cells["up"]]
+    assert [row["n"] for row in means[:3]] == ["9", "8", "9"]
+
+
+def test_latex_has_no_sign_that_stops_it(tmp_path):
+    text = study_files.files(filled(), ASKED)["study.tex"].decode()
+    assert text.isascii()
+    assert r"Up \& \textless{}up\textgreater{}\_100\%" in text
+    assert text.count(r"\textbf{") == 2
+    assert text.count("{") == text.count("}")
+    document = rf"\documentclass{{article}}\begin{{document}}{text}\end{{document}}"
+    (tmp_path / "table.tex").write_text(document)
+    compiler = shutil.which("pdflatex")
+    assert compiler, "pdflatex is needed: on Debian, texlive-latex-base"
+    done = subprocess.run(
+        [compiler, "-interaction=nonstopmode", "-halt-on-error", "table.tex"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "table.pdf").stat().st_size > 5000
+
+
+class Reader(html.parser.HTMLParser):
+    """Tags and text of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.text, self.addresses = [], "", []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [v for k, v in attrs if k in ("src", "href")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_report_asks_nothing_of_the_network_and_shows_text_as_text():
+    found = filled()
+    reader = Reader()
+    reader.feed(study_files.files(found, ASKED)["study.html"].decode())
+    assert reader.addresses == []
+    assert not {"script", "link", "iframe", "img"} & set(reader.tags)
+    for text in ("One_<b>", "Up & <up>_100%", "A $set$", "'a & b'", "<case> & 1", "=1+1"):
+        assert text in reader.text
+    assert study_files.shown(summary(found)["up"][0].mean.mean) in reader.text
+    assert reader.tags.count("tr") == (1 + 2) + 2 * (1 + 9)
+
+
+def test_small_numbers_keep_a_digit():
+    assert [study_files.shown(v) for v in (0.0, 0.1234, -0.5, 3e-5)] == [
+        "0.000", "0.123", "-0.500", "3e-05",
+    ]  # fmt: skip
