@@ -29,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(_say(f"{self.prog}: {message} (see {self.prog} --help)", WRONG_USE))
+        raise InputError(f"{message} (see {self.prog} --help)", self.prog)
 
 
 def main(argv: list[str], renderer: Renderer) -> int:

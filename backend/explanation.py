@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+import weakref
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -110,6 +112,10 @@ class Provenance:
     """UTC, ISO 8601."""
 
 
+CARDS: weakref.WeakKeyDictionary[Explanation, str] = weakref.WeakKeyDictionary()
+"""The cards of explanations that a notebook shows, as HTML files."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Explanation(Bundle):
     """Base of the families' explanations: named arrays, plain values, provenance.
@@ -132,3 +138,11 @@ class Explanation(Bundle):
         if self.provenance is None:
             raise ValueError("this explanation has no provenance yet")
         return self.provenance
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the explanation's card, of which nothing can run."""
+        card = CARDS.get(self)
+        if card is None:
+            return None  # A notebook then shows the plain text.
+        style = "width: 100%; height: 42rem; border: 0"
+        return f'<iframe sandbox srcdoc="{html.escape(card, quote=True)}" style="{style}"></iframe>'

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from backend.bundle import digest
 from backend.commands import work
-from backend.commands.desk import Desk, desk
+from backend.commands.desk import Desk, Picture, desk
 from backend.engine.engine import Engine
 from backend.errors import InputError
 from backend.explanation import Comparison, Explanation
@@ -91,12 +91,7 @@ def _write(
     engine: Engine,
     renderer: Renderer,
 ) -> None:
-    key = explanation.source().key
-
-    def picture(name: str) -> bytes:
-        drawn = digest(b"figure", key.encode(), name.encode(), renderer.digest().encode())
-        return engine.store.remember(drawn, "figure", lambda: renderer.picture(explanation, name))
-
+    picture = drawing(explanation, engine, renderer)
     contents = {
         **family.files(explanation, comparison, engine, picture),
         **{f"figure.{name}": picture(name) for name in formats},
@@ -104,6 +99,17 @@ def _write(
     folder(into)
     for name, data in contents.items():
         written(into, name, data)
+
+
+def drawing(explanation: Explanation, engine: Engine, renderer: Renderer) -> Picture:
+    """The explanation's figure by format, drawn once and then kept in the store."""
+    key = explanation.source().key
+
+    def picture(name: str) -> bytes:
+        drawn = digest(b"figure", key.encode(), name.encode(), renderer.digest().encode())
+        return engine.store.remember(drawn, "figure", lambda: renderer.picture(explanation, name))
+
+    return picture
 
 
 def folder(path: Path) -> None:

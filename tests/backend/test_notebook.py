@@ -1,0 +1,82 @@
+"""`from backend import explain`: the command line's explanation, its card shown in a frame."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import backend
+from backend import explain
+from backend.errors import InputError, VitrineError
+from backend.graphs.explanation import GraphExplanation
+
+pytestmark = pytest.mark.usefixtures("in_one_store")
+MUTAG = {"example": "mutag", "epochs": 2}
+
+
+def test_it_is_the_command_lines_explanation_from_the_same_store(run, tmp_path):
+    words = ("--example", "mutag", "--epochs", "2", "--graph", "3", "--set", "absolute=false")
+    said = run("explain", "graphs", *words, "--explainer", "saliency", "--out", "o")
+    found = explain("graphs", "saliency", **MUTAG, graph=3, parameters={"absolute": False})
+    assert isinstance(found, GraphExplanation)
+    assert found.source().key == said["results"][0]["key"]
+    kept = safetensors.numpy.load_file(tmp_path / "o" / "saliency" / "arrays.safetensors")
+    np.testing.assert_array_equal(found.arrays["scores"], kept["scores"])
+
+
+def test_a_notebook_shows_the_card_in_a_frame_where_nothing_runs():
+    found = explain("graphs", "saliency", **MUTAG)
+    shown = found._repr_html_()
+    frame = re.fullmatch(r'<iframe sandbox srcdoc="([^"]*)" style="[^"]*"></iframe>', shown)
+    card = html.unescape(frame.group(1))
+    assert card.startswith("<!doctype html>")
+    assert "data:image/svg+xml;base64," in card
+    assert "python -m backend explain graphs" in card
+    assert not re.search(r'(?:src|href)="(?!data:)', card)
+    prompt = re.search(r'<script type="application/json" id="prompt">(.*?)</script>', card).group(1)
+    assert json.loads(prompt)["title"] == "MUTAG"
+
+
+def test_one_that_was_not_made_here_is_shown_as_text():
+    found = explain("graphs", "saliency", **MUTAG)
+    read = GraphExplanation.from_bytes(found.to_bytes())
+    assert read._repr_html_() is None
+    assert read.digest() == found.digest()
+
+
+def test_flags_are_keywords_and_lists_are_joined():
+    found = explain("graphs", "edge_occlusion", smiles="CCO", example="mutag", epochs=2, nodes=None)
+    assert found.values["nodes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("family", "explainer", "choices", "said"),
+    [
+        ("pictures", "saliency", {}, "no family 'pictures'"),
+        ("graphs", "nothing", MUTAG, "no explainer 'nothing'"),
+        ("graphs", "saliency,random_edges", MUTAG, "One explainer"),
+        ("graphs", "saliency", {"example": "mutag", "colour": "red"}, "--colour=red"),
+        ("graphs", "saliency", {"example": "mutag", "graph": "two"}, "--graph"),
+        ("graphs", "saliency", {**MUTAG, "graph": 99_999}, "no graph 99999"),
+        ("graphs", "saliency", {}, "There is no graph"),
+    ],
+)
+def test_what_cannot_be_done_is_said(family, explainer, choices, said):
+    with pytest.raises(VitrineError, match=said):
+        explain(family, explainer, **choices)
+
+
+def test_unknown_parameters_are_refused():
+    with pytest.raises(InputError, match="sets nothing"):
+        explain("graphs", "saliency", **MUTAG, parameters={"nothing": 1})
+
+
+def test_the_package_names_what_it_has():
+    assert backend.explain is explain
+    with pytest.raises(AttributeError, match="no attribute 'explained'"):
+        backend.explained  # noqa: B018
