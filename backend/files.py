@@ -15,7 +15,7 @@ import safetensors.numpy
 from pydantic import JsonValue
 
 from backend.errors import InputError
-from backend.explanation import Explanation
+from backend.explanation import Comparison, Explanation
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -101,3 +101,13 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return value
+
+
+def study_words(comparison: Comparison, inputs: int, seeds: int, out: str = "out") -> list[str]:
+    """The part of a study's command line that is the same in every family."""
+    words = ["--items", str(inputs), "--seeds", str(seeds)]
+    words += ["--explainer", ",".join(choice.explainer for choice in comparison.choices)]
+    for choice in comparison.choices:
+        flags = settings(choice.parameters)
+        words += [w if w == "--set" else f"{choice.explainer}.{w}" for w in flags]
+    return [*words, "--seed", str(comparison.seed), "--out", out]

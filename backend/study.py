@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.stats import wilcoxon
@@ -147,7 +148,7 @@ def study(
     for c, case in enumerate(measured):
         for m, score in enumerate(case.scores):
             for metric in metrics:
-                value = None if score is None else score.values["metrics"].get(metric.id)
+                value = None if score is None else _metrics(score).get(metric.id)
                 values[metric.id][m, c] = np.nan if value is None else value
         for m, one in enumerate(case.asked):
             if one is None:
@@ -187,6 +188,13 @@ def signed_rank(first: np.ndarray, other: np.ndarray) -> float | None:
     if not difference.any():
         return 1.0
     return float(wilcoxon(difference, zero_method="pratt").pvalue)
+
+
+def _metrics(score: Explanation) -> dict[str, float | None]:
+    """A score's metrics; where they are by the way something is taken away, those of the first."""
+    found: dict[str, Any] = score.values["metrics"]
+    first = next(iter(found.values()), None)
+    return first if isinstance(first, dict) else found
 
 
 def _row(metric: Metric, values: np.ndarray) -> tuple[Cell, ...]:

@@ -48,7 +48,7 @@ with how:
     )
     st.page_link(
         "pages/study.py",
-        label="Compare explainers over many graphs: a study",
+        label="Compare explainers over many inputs: a study",
         icon=":material/leaderboard:",
     )
 with latest:

@@ -1,18 +1,17 @@
 """Explainers compared over many inputs: the table that papers print, and what is behind it."""
 
+import re
+
 import streamlit as st
 
 from backend.catalogue import catalogue
+from backend.commands.desk import STUDIED
 from backend.explanation import Comparison
-from backend.graphs import items, studied
-from backend.graphs.examples import EXAMPLES
-from backend.graphs.explanation import GraphTarget
 from backend.study import study
-from components import choose, graph_source, permalink, study_run, study_table, trained_here
+from components import choose, permalink, study_run, study_source, study_table
 from components.frame import inside, step
 from components.session import engine
 
-FAMILY = catalogue()["graphs"]
 PREFIX, PLACE = "s", "study"
 INPUTS, SEEDS = "inputs", "seeds"
 """Of the address."""
@@ -22,8 +21,7 @@ MOST = {INPUTS: 1000, SEEDS: 20}
 
 def seed(opened: Comparison) -> None:
     """Set the widgets as a link has them."""
-    graph_source.seed(opened, PREFIX)
-    choose.seed_explainers(FAMILY, PREFIX, opened.choices)
+    study_source.subject(opened.family, PREFIX).seed(opened)
     st.session_state[f"{PREFIX}.inputs"], st.session_state[f"{PREFIX}.seeds"] = size()
 
 
@@ -37,22 +35,47 @@ def size() -> tuple[int, int]:
     return found[0], found[1]
 
 
+def follow() -> None:
+    """Set the family to that of the study which the address names, once for each address."""
+    st.session_state.setdefault(f"{PREFIX}.family", STUDIED[0])
+    key = st.query_params.get(permalink.PARAMETER) or ""
+    if st.session_state.get(f"{PREFIX}.followed") == key:
+        return
+    st.session_state[f"{PREFIX}.followed"] = key
+    found = engine().get_comparison(key) if re.fullmatch(r"[0-9a-f]{64}", key) else None
+    if found is not None and found.family in STUDIED:
+        st.session_state[f"{PREFIX}.family"] = found.family
+
+
 inside()
 st.title("Study", anchor=False)
 st.caption(
-    "Explainers compared over many graphs: faithfulness, stability, agreement and time, with "
+    "Explainers compared over many inputs: faithfulness, stability, agreement and time, with "
     "intervals and paired tests. What is computed is kept, so a study that was broken off goes on."
 )
-opened = permalink.shown("graphs", seed, PLACE)
+titles = {name: catalogue()[name].title for name in STUDIED}
+follow()
+family = str(
+    st.segmented_control(
+        "Family",
+        list(titles),
+        format_func=titles.__getitem__,
+        required=True,
+        key=f"{PREFIX}.family",
+        persist_state="session",
+        on_change=lambda: st.query_params.clear(),
+    )
+)
+subject = study_source.subject(family, PREFIX)
+opened = permalink.shown(family, seed, f"{PLACE}.{family}")
 
 model_column, input_column, explainer_column = st.columns([1.35, 1.45, 1.4], gap="medium")
 with model_column, st.container(border=True):
     step(1, "Model")
-    preset = trained_here.model(FAMILY, EXAMPLES, PREFIX)
-    recipe = trained_here.recipe(preset, EXAMPLES, PREFIX)
+    subject.model()
 with input_column, st.container(border=True):
     step(2, "Inputs")
-    source = graph_source.given(preset, recipe, opened, PREFIX)
+    there = subject.inputs(opened)
     count = int(
         st.number_input(
             "Inputs at most",
@@ -61,13 +84,13 @@ with input_column, st.container(border=True):
             value=MANY,
             key=f"{PREFIX}.inputs",
             persist_state="session",
-            help="Of the test graphs or nodes, first those with a known reason.",
+            help=f"How many {subject.what} are explained.",
         )
     )
 with explainer_column, st.container(border=True):
     step(3, "Explainers")
-    choices = choose.explainers(FAMILY, PREFIX)
-    seed_number = choose.seed_number(PREFIX)
+    choices = subject.explainers()
+    seed_number = choose.seed_number(f"{PREFIX}.{family}")
     seeds = int(
         st.number_input(
             "Seeds",
@@ -85,50 +108,43 @@ pressed = st.button(
     "Run",
     type="primary",
     icon=":material/play_arrow:",
-    disabled=source is None or not choices,
-    help=None if source else "Choose a model or bring graphs, and at least one explainer.",
+    disabled=not there or not choices,
+    help=None if there and choices else "Choose a model or bring inputs, and an explainer.",
 )
-if pressed and source is not None:
-    opened = Comparison(
-        family="graphs",
-        model=source.model,
-        input=engine().put_input(source.graphs, "graphs"),
-        target=GraphTarget(recipe=source.recipe).model_dump(mode="json"),
-        choices=choices,
-        seed=seed_number,
-    )
-    permalink.show(opened, PLACE)
+if pressed and there:
+    opened = subject.chosen(choices, seed_number)
+    permalink.show(opened, f"{PLACE}.{family}")
     st.query_params.update({INPUTS: str(count), SEEDS: str(seeds)})
 
 step(4, "Results")
 if opened is None:
     st.info(
-        "Press **Run**. Twenty graphs by the four methods the page starts with take a minute or "
-        "two, once.",
+        "Press **Run**. Twenty inputs by the methods the page starts with take a minute or two, "
+        "once.",
         icon=":material/play_arrow:",
     )
     st.stop()
 
-prepared = graph_source.sets(opened, PREFIX)
-if prepared is None:
-    st.stop()
-sets, graphs = prepared
 inputs, repeated = size()
-asked = studied.studied(opened, sets, graphs, min(inputs, items.count(graphs)), repeated)
-there = study_run.measured(asked, f"{opened.key()}.{inputs}.{repeated}", f"{PREFIX}.run")
-done = [number for number, one in enumerate(there) if one is not None]
+asked = subject.studied(opened, inputs, repeated)
+if asked is None:
+    st.stop()
+name = f"{opened.key()}.{inputs}.{repeated}"
+measured = study_run.measured(asked, name, f"{PREFIX}.{family}.run")
+done = [number for number, one in enumerate(measured) if one is not None]
 if not done:
     st.stop()
-for line in study_run.failures(there, asked):
+for line in study_run.failures(measured, asked):
     st.caption(f":material/warning: Not explained: {line}")
 found = study(
     asked.methods,
     [asked.cases[number].title for number in done],
-    [one for one in there if one is not None],
+    [one for one in measured if one is not None],
     asked.metrics,
 )
-study_table.means(found, asked.titles, PREFIX)
-if len(done) < len(there):
+prefix = f"{PREFIX}.{family}"
+study_table.means(found, asked.titles, prefix)
+if len(done) < len(measured):
     st.stop()
-study_table.every(found, asked, PREFIX)
-study_table.downloads(found, asked, PREFIX)
+study_table.every(found, asked, prefix)
+study_table.downloads(found, asked, prefix)

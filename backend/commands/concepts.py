@@ -7,13 +7,14 @@ from typing import Any, cast
 
 from backend.commands import work
 from backend.commands.desk import Picture
-from backend.concepts import arguments, concept_metrics, files, plan, slice_table
+from backend.concepts import arguments, concept_metrics, files, plan, slice_table, studied
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
 from backend.concepts.slice_metrics import METRICS
 from backend.engine.engine import Engine
 from backend.errors import InputError
 from backend.explanation import Comparison, Explanation, Request
 from backend.settings import Settings
+from backend.study import Studied
 
 SEEDS = 5
 RANDOM = "random"
@@ -65,15 +66,13 @@ class Desk:
         found = cast(ConceptExplanation, explanation)
         request = found.source().request
         table = cast(ConceptTable, engine.get_input(request.family, request.input))
-        made = {
+        return {
             "explanation.json": files.values(found),
             "arrays.safetensors": files.arrays(found),
             "scores.csv": files.numbers(found),
             "card.html": files.card(found, table, picture("svg")),
+            **files.beside(table),
         }
-        if files.TABLE_FILE in files.command(request, table):
-            made[files.TABLE_FILE] = files.table_npz(table)
-        return made
 
     def score(self, given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         engine = Engine(settings)
@@ -94,6 +93,21 @@ class Desk:
             )
         finally:
             engine.close()
+
+    def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
+        if given.explainer is None:
+            given.explainer = ",".join(studied.DEFAULT)
+        comparison = self.comparison(given, engine)
+        family = work.family_of(comparison.family)
+        if {family.find(choice.explainer).role for choice in comparison.choices} != {"attribution"}:
+            raise InputError(
+                "A study compares explainers of one decision.",
+                "--explainer",
+                f"Name such, e.g. {','.join(studied.DEFAULT)}.",
+            )
+        digest = _table(engine, comparison)
+        table = cast(ConceptTable, engine.get_input(comparison.family, digest))
+        return studied.studied(comparison, digest, table, given.items, given.seeds)
 
     def table(self, outcome: dict[str, Any]) -> str:
         slicing = "seeds" in outcome

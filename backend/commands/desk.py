@@ -19,7 +19,7 @@ FAMILIES = ("tokens", "graphs", "concepts")
 """The families that have a desk; `list` names all families."""
 
 
-STUDIED = ("graphs",)
+STUDIED = ("graphs", "concepts")
 """Those of them that can compare explainers over many inputs."""
 
 

@@ -18,7 +18,7 @@ from backend import files
 from backend.concepts import card_tables
 from backend.concepts.decision import class_name, concept_name
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
-from backend.explanation import Request
+from backend.explanation import Comparison, Request
 from backend.files import arrays, values
 
 __all__ = ["TABLE_FILE", "arrays", "card", "command", "numbers", "table_npz", "values"]
@@ -83,6 +83,17 @@ def command(request: Request, table: ConceptTable, out: str = "out") -> str:
     words += files.settings(request.parameters)
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
+
+
+def study_command(comparison: Comparison, table: ConceptTable, inputs: int, seeds: int) -> str:
+    """The command line of a study of the table's samples."""
+    words = ["python", "-m", "backend", "study", "concepts", *_table_words(table)]
+    return shlex.join([*words, *files.study_words(comparison, inputs, seeds)])
+
+
+def beside(table: ConceptTable) -> dict[str, bytes]:
+    """The file that the command of a table of one's own needs, by name."""
+    return {TABLE_FILE: table_npz(table)} if TABLE_FILE in _table_words(table) else {}
 
 
 def table_npz(table: ConceptTable) -> bytes:

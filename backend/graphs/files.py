@@ -95,12 +95,7 @@ def command(request: Request, graphs: GraphSet, out: str = "out") -> str:
 def study_command(comparison: Comparison, graphs: GraphSet, inputs: int, seeds: int) -> str:
     """The command line of a study of the set's first items."""
     words = ["python", "-m", "backend", "study", "graphs", *_source_words(graphs)]
-    words += ["--items", str(inputs), "--seeds", str(seeds)]
-    words += ["--explainer", ",".join(choice.explainer for choice in comparison.choices)]
-    for choice in comparison.choices:
-        flags = files.settings(choice.parameters)
-        words += [w if w == "--set" else f"{choice.explainer}.{w}" for w in flags]
-    return shlex.join([*words, "--seed", str(comparison.seed), "--out", "out"])
+    return shlex.join([*words, *files.study_words(comparison, inputs, seeds)])
 
 
 def beside(graphs: GraphSet) -> dict[str, bytes]:

@@ -22,9 +22,9 @@ METHODS = ["saliency", "random_edges"]
 
 def started(page: Open) -> AppTest:
     app = page("study")
-    app.selectbox(key="s.model").select("mutag").run()
-    app.number_input(key="s.recipe.epochs").set_value(2).run()
-    app.multiselect(key="s.explainers").set_value(METHODS).run()
+    app.selectbox(key="s.graphs.model").select("mutag").run()
+    app.number_input(key="s.graphs.recipe.epochs").set_value(2).run()
+    app.multiselect(key="s.graphs.explainers").set_value(METHODS).run()
     app.number_input(key="s.inputs").set_value(7).run()
     app.number_input(key="s.seeds").set_value(2).run()
     return press(app, "Run$")
@@ -47,7 +47,7 @@ def test_a_study_ends_in_means_every_input_and_files(page: Open) -> None:
     assert len(every) == 7
     fidelity = means.set_index("metric").loc["Fidelity + ↑"]
     assert sum("★" in cell for cell in fidelity) == 1
-    app.selectbox(key="s.metric").select("Fidelity +").run()
+    app.selectbox(key="s.graphs.metric").select("Fidelity +").run()
     values = table(app, "input")["Saliency"]
     shown = re.search(r"-?\d\.\d{3}", fidelity["Saliency"]).group()
     assert f"{values.mean():.3f}" == shown
@@ -66,7 +66,7 @@ def test_the_address_opens_the_same_study_and_its_size(page: Open) -> None:
     other = finished(other.run())
     assert other.number_input(key="s.inputs").value == 7
     assert other.number_input(key="s.seeds").value == 2
-    assert other.multiselect(key="s.explainers").value == METHODS
+    assert other.multiselect(key="s.graphs.explainers").value == METHODS
     pd.testing.assert_frame_equal(table(app, "metric"), table(other, "metric"))
     # Another number counts only once it is run.
     other.number_input(key="s.inputs").set_value(3).run()
@@ -77,7 +77,7 @@ def test_the_address_opens_the_same_study_and_its_size(page: Open) -> None:
 
 def test_a_cell_opens_the_explanation_behind_it(page: Open) -> None:
     app = finished(started(page))
-    place = "s.every.Known reason (AUC)"
+    place = "s.graphs.every.Known reason (AUC)"
     app.session_state[place] = {
         "selection": {"rows": [], "columns": [], "cells": [[2, "Saliency"]]}
     }
@@ -106,5 +106,27 @@ def test_a_study_that_is_stopped_goes_on(page: Open) -> None:
 def test_nothing_to_run_says_so(page: Open) -> None:
     app = page("study")
     assert "Press Run" in words(app).replace("*", "")
-    app.multiselect(key="s.explainers").set_value([]).run()
+    app.multiselect(key="s.graphs.explainers").set_value([]).run()
     assert next(b for b in app.button if b.label == "Run").disabled
+
+
+def test_samples_of_a_table_are_studied_on_the_same_page(page: Open) -> None:
+    app = page("study")
+    app.segmented_control(key="s.family").set_value("concepts").run()
+    app.selectbox(key="s.concepts.model").select("xor").run()
+    app.multiselect(key="s.concepts.explainers").set_value(
+        ["concept_flip", "gradient_x_concept"]
+    ).run()
+    app.number_input(key="s.inputs").set_value(6).run()
+    app = finished(press(app, "Run$"))
+    assert not app.exception
+    means = table(app, "metric")
+    assert {"Deletion area ↓", "Agreement"} <= set(means["metric"])
+    assert len(table(app, "input")) == 6
+    # The address alone finds the family again.
+    other = page("study")
+    for name in ("c", "inputs", "seeds"):
+        other.query_params[name] = app.query_params[name]
+    other = finished(other.run())
+    assert other.segmented_control(key="s.family").value == "concepts"
+    pd.testing.assert_frame_equal(table(other, "metric"), means)

@@ -120,3 +120,22 @@ def test_an_input_has_the_scores_of_its_own_command(run, tmp_path):
 )
 def test_what_cannot_be_done_is_said_in_a_line(refused, words, said):
     assert said in refused(*SMALL, *words, "--out", "o")
+
+
+@pytest.mark.usefixtures("in_one_store")
+def test_samples_of_a_table_are_studied_too(run, refused, tmp_path):
+    words = ("study", "concepts", "--example", "xor", "--items", "7", "--out", "o")
+    found = run(*words, "--seeds", "2")
+    assert found["inputs"] == 7
+    means = found["means"]
+    assert set(means["comprehensiveness"]) == {
+        "linear_contributions", "shapley", "concept_flip", "gradient_x_concept", "random",
+    }  # fmt: skip
+    table = rows(tmp_path / "o")
+    samples = [row["input"] for row in table[::5]]
+    assert len(samples) == len(set(samples)) == 7
+    one = run("score", "concepts", "--example", "xor", "--sample", samples[0].split()[1],
+              "--explainer", "concept_flip")  # fmt: skip
+    row = next(row for row in table if row["method"] == "concept_flip")
+    assert float(row["deletion_auc"]) == pytest.approx(one["scores"][0]["deletion_auc"])
+    assert "explainers of one decision" in refused(*words, "--explainer", "kmeans")

@@ -1,0 +1,142 @@
+"""What a study is about, by family: the widgets that choose it, and the study once it can run."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import streamlit as st
+
+from backend.catalogue import catalogue
+from backend.concepts import examples as concept_examples
+from backend.concepts import studied as concepts_studied
+from backend.concepts.explanation import ConceptTarget
+from backend.concepts.explanation import Recipe as ConceptRecipe
+from backend.explanation import Choice, Comparison
+from backend.graphs import examples as graph_examples
+from backend.graphs import items
+from backend.graphs import studied as graphs_studied
+from backend.graphs.explanation import GraphTarget
+from backend.study import Studied
+from components import choose, concept_source, graph_source, trained_here
+from components.session import engine
+
+
+class Subject(Protocol):
+    """One family's side of the page."""
+
+    what: str
+    """What an input is, several of them."""
+
+    def model(self) -> None:
+        """Draw the choice of the model."""
+
+    def inputs(self, opened: Comparison | None) -> bool:
+        """Draw the choice of inputs; whether there are some."""
+
+    def explainers(self) -> tuple[Choice, ...]:
+        """Draw the choice of explainers."""
+
+    def chosen(self, choices: tuple[Choice, ...], seed: int) -> Comparison:
+        """What the widgets describe, its input stored; only where there are inputs."""
+
+    def seed(self, opened: Comparison) -> None:
+        """Set the widgets as an opened study has them."""
+
+    def studied(self, opened: Comparison, inputs: int, seeds: int) -> Studied | None:
+        """The study; None while its model is trained, with the progress drawn."""
+
+
+class Graphs:
+    """Graphs or nodes of a set."""
+
+    what = "graphs or nodes"
+
+    def __init__(self, prefix: str) -> None:
+        self.family, self.prefix = catalogue()["graphs"], prefix
+
+    def model(self) -> None:
+        examples = graph_examples.EXAMPLES
+        self.preset = trained_here.model(self.family, examples, self.prefix)
+        self.recipe = trained_here.recipe(self.preset, examples, self.prefix)
+
+    def inputs(self, opened: Comparison | None) -> bool:
+        self.source = graph_source.given(self.preset, self.recipe, opened, self.prefix)
+        st.caption("Test graphs or nodes, first those with a known reason.")
+        return self.source is not None
+
+    def explainers(self) -> tuple[Choice, ...]:
+        return choose.explainers(self.family, self.prefix)
+
+    def chosen(self, choices: tuple[Choice, ...], seed: int) -> Comparison:
+        assert self.source is not None  # noqa: S101  the caller looked
+        return Comparison(
+            family=self.family.id,
+            model=self.source.model,
+            input=engine().put_input(self.source.graphs, self.family.id),
+            target=GraphTarget(recipe=self.source.recipe).model_dump(mode="json"),
+            choices=choices,
+            seed=seed,
+        )
+
+    def seed(self, opened: Comparison) -> None:
+        graph_source.seed(opened, self.prefix)
+        choose.seed_explainers(self.family, self.prefix, opened.choices)
+
+    def studied(self, opened: Comparison, inputs: int, seeds: int) -> Studied | None:
+        prepared = graph_source.sets(opened, self.prefix)
+        if prepared is None:
+            return None
+        sets, graphs = prepared
+        most = min(inputs, items.count(graphs))
+        return graphs_studied.studied(opened, sets, graphs, most, seeds)
+
+
+class Concepts:
+    """Samples of a table of concept predictions."""
+
+    what = "samples"
+
+    def __init__(self, prefix: str) -> None:
+        self.family, self.prefix = catalogue()["concepts"], prefix
+
+    def model(self) -> None:
+        examples = concept_examples.EXAMPLES
+        self.preset = trained_here.model(self.family, examples, self.prefix)
+        self.recipe: ConceptRecipe | None = trained_here.recipe(self.preset, examples, self.prefix)
+
+    def inputs(self, opened: Comparison | None) -> bool:
+        self.source = concept_source.given(self.preset, self.recipe, opened, self.prefix)
+        st.caption("Samples are drawn, the same ones whenever the table is as long.")
+        return self.source is not None
+
+    def explainers(self) -> tuple[Choice, ...]:
+        default = concepts_studied.DEFAULT
+        return choose.explainers(self.family, self.prefix, "attribution", default)
+
+    def chosen(self, choices: tuple[Choice, ...], seed: int) -> Comparison:
+        assert self.source is not None  # noqa: S101  the caller looked
+        return Comparison(
+            family=self.family.id,
+            model=self.source.model,
+            input=engine().put_input(self.source.table, self.family.id),
+            target=ConceptTarget(recipe=self.source.recipe).model_dump(mode="json"),
+            choices=choices,
+            seed=seed,
+        )
+
+    def seed(self, opened: Comparison) -> None:
+        concept_source.seed(opened, self.prefix)
+        choose.seed_explainers(self.family, self.prefix, opened.choices)
+
+    def studied(self, opened: Comparison, inputs: int, seeds: int) -> Studied | None:
+        prepared = concept_source.table(opened, self.prefix)
+        if prepared is None:
+            return None
+        digest, table = prepared
+        return concepts_studied.studied(opened, digest, table, min(inputs, len(table)), seeds)
+
+
+def subject(family: str, prefix: str) -> Subject:
+    """The side of a family."""
+    sides: dict[str, type[Graphs] | type[Concepts]] = {"graphs": Graphs, "concepts": Concepts}
+    return sides[family](f"{prefix}.{family}")
