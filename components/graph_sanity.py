@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -11,12 +12,18 @@ import streamlit as st
 from backend.bootstrap import Interval
 from backend.explanation import Comparison, Request
 from backend.graphs import plan
-from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from backend.graphs.explanation import (
+    GraphExplanation,
+    GraphSet,
+    GraphTarget,
+    Recipe,
+    prefixed,
+)
 from backend.graphs.noise import alone
 from backend.graphs.plan import Sets
 from backend.graphs.reinitialised import layers, reinitialised
 from backend.sanity import FEWEST, HALF, Randomised, Verdict, correlation, randomised
-from components import compare, jobs
+from components import compare, jobs, trained_here
 from components.compare import Item
 from components.figures import sanity
 from components.graph_pick import name_of
@@ -25,6 +32,10 @@ from components.plain import plain
 from components.session import engine, theme_name
 
 DRAWS = 5
+_SHUFFLED = (
+    " Shuffled labels: the correlation with the explanation of a GNN trained on labels of other "
+    "graphs, of which nothing true can be learned."
+)
 VERDICTS: Mapping[Verdict, str] = {
     "depends": "depends on the model",
     "ignores": "ignores the model",
@@ -62,12 +73,19 @@ def panel(
             width=180,
             help=f"From {FEWEST} on there is a verdict.",
         )
+        recipe = GraphTarget.model_validate(opened.target).recipe
+        control = isinstance(recipe, Recipe) and st.toggle(
+            "Shuffled labels",
+            key=f"{prefix}.control",
+            help="Also explain a GNN that was trained on shuffled labels, by the same recipe.",
+        )
         if st.button("Measure", icon=":material/play_arrow:", key=f"{prefix}.start"):
             st.session_state[f"{prefix}.asked"] = opened.key()
     if st.session_state.get(f"{prefix}.asked") != opened.key():
         st.info("Press **Measure**. Methods that learn take long.", icon=":material/timer:")
         return
     assert graphs.architecture is not None  # noqa: S101  it was explained
+    misled = _misled(opened, prefix) if control else None
     stages = layers(graphs.architecture)
     shown = [item for item in done if item.request.explainer in chosen]
     curves: dict[str, Randomised] = {}
@@ -77,11 +95,19 @@ def panel(
         drawn = _drawn(asked, len(stages), int(draws))
         (other,) = compare.items([asked.other()])
         every += [one for row in drawn for one in row] + [other]
+        chance = None
+        if misled is not None:
+            (shuffled,) = compare.items([asked.misled(misled)])
+            every.append(shuffled)
+            chance = _scores(shuffled)
         trained = _scores(item)
         assert trained is not None  # noqa: S101  it is done
         curve = randomised(stages, trained, [[_scores(one) for one in row] for row in drawn])
         curves[item.title] = curve
-        rows.append(_row(item.title, curve, trained, _scores(other)))
+        row = _row(item.title, curve, trained, _scores(other))
+        if control:
+            row["shuffled labels"] = "" if chance is None else _number(correlation(trained, chance))
+        rows.append(row)
     if not rows:
         st.info("Choose a method.", icon=":material/checklist:")
         return
@@ -97,6 +123,18 @@ def panel(
         key=f"{prefix}.curves",
         alt="Rank correlation with the trained GNN's explanation as layers are re-initialised",
     )
+
+
+def _misled(opened: Comparison, prefix: str) -> GraphSet | None:
+    """The set of a GNN trained on shuffled labels; None while it is trained."""
+    target = GraphTarget.model_validate(opened.target)
+    assert isinstance(target.recipe, Recipe)  # noqa: S101  the caller looked
+    recipe = target.recipe.model_copy(update={"labels": "shuffled"})
+    shuffled = target.model_copy(update={"recipe": recipe}).model_dump(mode="json")
+    none = engine().put_input(GraphSet.none(), opened.family)
+    asked = plan.train_request(opened.model_copy(update={"target": shuffled}), none)
+    there = trained_here.finished(asked, f"{prefix}.shuffled")
+    return None if there is None else plan.set_of(cast(GraphExplanation, there[1]))
 
 
 def _drawn(asked: _Asked, stages: int, draws: int) -> list[tuple[Item, ...]]:
@@ -128,6 +166,15 @@ class _Asked:
         if self.learns:
             learned = cast(GraphSet, engine().get_input(self.family, self.sets.fitted))
             fitted = _stored(self.sets.fitted, "", depth, seed, learned, self.family)
+        moved = self.target.model_copy(update={"graph": 0, "label": self.label})
+        return self._request(moved, Sets(explained, fitted))
+
+    def misled(self, by: GraphSet) -> Request:
+        """The explanation of a GNN that was trained on shuffled labels."""
+        one = alone(self.graphs, self.target)
+        one = dataclasses.replace(one, arrays=one.arrays | prefixed(by.weights()))
+        explained = engine().put_input(one, self.family)
+        fitted = engine().put_input(by, self.family) if self.learns else explained
         moved = self.target.model_copy(update={"graph": 0, "label": self.label})
         return self._request(moved, Sets(explained, fitted))
 
@@ -209,6 +256,7 @@ def _table(rows: Sequence[Mapping[str, Any]], graphs: GraphSet, first: Item) -> 
         f"are all drawn anew. The verdict is about {HALF}: the interval lies below it, above it, "
         f"or around it. Other class: the correlation with the explanation of {plain(other)}; near "
         "1, the method does not tell classes apart. Draws: re-initialisations that gave a ranking."
+        + (_SHUFFLED if "shuffled labels" in rows[0] else "")
     )
 
 

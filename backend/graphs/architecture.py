@@ -11,6 +11,8 @@ from backend.explanation import Frozen
 Convolution = Literal["gcn", "gin", "gat", "sage"]
 Kind = Literal[Convolution, "dmpnn"]
 Pooling = Literal["mean", "sum", "max"]
+Labels = Literal["true", "shuffled"]
+"""What a GNN is trained on."""
 
 TITLES: dict[Convolution, str] = {
     "gcn": "GCN (Kipf and Welling 2017)",

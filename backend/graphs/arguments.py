@@ -13,7 +13,7 @@ from backend.examples import flagged
 from backend.explanation import ModelRef
 from backend.files import contents
 from backend.graphs import inputs, own_weights
-from backend.graphs.architecture import Architecture, Convolution, Pooling
+from backend.graphs.architecture import Architecture, Convolution, Labels, Pooling
 from backend.graphs.endpoints import Endpoint
 from backend.graphs.examples import OWN, example
 from backend.graphs.explanation import MEMBERS, GraphSet, GraphTarget, Pretrained, Recipe
@@ -26,7 +26,7 @@ OF_WEIGHTS = {
     "task": "--task",
     "no_batch_norm": "--no-batch-norm",
 }
-OF_TRAINING = {"epochs": "--epochs", "train_seed": "--train-seed"}
+OF_TRAINING = {"epochs": "--epochs", "train_seed": "--train-seed", "labels": "--labels"}
 OF_NETWORK = {"architecture": "--architecture", "hidden": "--hidden", "layers": "--layers"}
 OF_TRAINED = {"endpoint": "--endpoint", "member": "--member"}
 
@@ -65,6 +65,11 @@ def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
         ("--train-seed", "seed of an example's data and training"),
     ):
         parser.add_argument(flag, metavar="N", type=int, help=what)
+    parser.add_argument(
+        "--labels",
+        choices=get_args(Labels),
+        help="what an example's network is trained on (default: true); shuffled is a control",
+    )
     parser.add_argument(
         "--endpoint", choices=get_args(Endpoint), metavar="NAME", help="what admet_ai is asked"
     )
@@ -165,6 +170,7 @@ def _recipe(given: argparse.Namespace) -> Recipe | Pretrained:
             "layers": given.layers,
             "epochs": given.epochs,
             "seed": given.train_seed,
+            "labels": given.labels,
         }
     said = {k: v for k, v in asked.items() if v is not None}
     return type(recipe).model_validate(recipe.model_dump() | said)

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from backend.bundle import Arrays, Bundle
 from backend.explanation import Explanation, Frozen
-from backend.graphs.architecture import Architecture, Convolution
+from backend.graphs.architecture import Architecture, Convolution, Labels
 from backend.graphs.endpoints import Endpoint
 
 PREFIX = "gnn/"
@@ -169,6 +169,12 @@ class Recipe(Frozen):
     )
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(
         0, title="Training seed", description="Decides data, initial weights and order."
+    )
+    labels: Labels = Field(
+        "true",
+        title="Labels",
+        description="Shuffled: the GNN is trained on labels of other items, of which nothing true "
+        "can be learned. A control for explainers.",
     )
 
 

@@ -147,6 +147,8 @@ def _source_words(graphs: GraphSet) -> list[str]:
     ):  # fmt: skip
         if value is not None:
             words += [flag, str(value)]
+    if recipe.labels != "true":
+        words += ["--labels", recipe.labels]
     return [*words, "--train-seed", str(recipe.seed)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backend.explanation import Frozen
-from backend.graphs.architecture import Convolution, Pooling
+from backend.graphs.architecture import Convolution, Labels, Pooling
 from backend.graphs.explanation import Recipe
 
 
@@ -21,6 +21,7 @@ class Training(Frozen):
     batch: int = 64
     pooling: Pooling = "mean"
     batch_norm: bool = True
+    labels: Labels = "true"
 
 
 DEFAULTS: dict[str, dict[str, Any]] = {

@@ -39,14 +39,29 @@ def split(labels: np.ndarray, seed: int) -> np.ndarray:
     return found
 
 
+def learned_from(labels: np.ndarray, parts: np.ndarray, recipe: Training) -> np.ndarray:
+    """[items] the labels that are learned from: those of training and validation may be shuffled.
+
+    Each part keeps its own, so that both have as many of a class as before.
+    """
+    if recipe.labels == "true":
+        return labels
+    generator = np.random.default_rng([recipe.seed, 3])
+    found = labels.copy()
+    for part in (TRAIN, VALIDATION):
+        among = np.flatnonzero(parts == part)
+        found[among] = labels[generator.permutation(among)]
+    return found
+
+
 def train(graphs: GraphSet, recipe: Training, run: Run) -> tuple[Gnn, np.ndarray, np.ndarray]:
     """A trained GNN, [items, C] float32 logits of all items, and the split.
 
     Adam on the cross-entropy. The weights kept are those of the epoch with the best accuracy on the
     validation items, among equals the one of the smallest loss.
     """
-    labels = graphs.arrays["labels"]
-    parts = split(labels, recipe.seed)
+    parts = split(graphs.arrays["labels"], recipe.seed)
+    labels = learned_from(graphs.arrays["labels"], parts, recipe)
     if recipe.kind in AVERAGING and len(np.unique(graphs.arrays["x"], axis=0)) == 1:
         run.warn(
             f"All nodes have equal features, and a {AVERAGING[recipe.kind]} averages over "
@@ -65,7 +80,8 @@ def train(graphs: GraphSet, recipe: Training, run: Run) -> tuple[Gnn, np.ndarray
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         gnn = Gnn(architecture)
-        feed = _Graphs(graphs, parts) if graphs.task == "graph" else _Nodes(graphs, parts)
+        kind = _Graphs if graphs.task == "graph" else _Nodes
+        feed = kind(graphs, parts, labels)
         _fit(gnn, feed, recipe, run)
     gnn.eval().requires_grad_(False)
     return gnn, feed.logits(gnn), parts
@@ -74,10 +90,10 @@ def train(graphs: GraphSet, recipe: Training, run: Run) -> tuple[Gnn, np.ndarray
 class _Graphs:
     """Batches of graphs, drawn anew each epoch."""
 
-    def __init__(self, graphs: GraphSet, parts: np.ndarray) -> None:
+    def __init__(self, graphs: GraphSet, parts: np.ndarray, labels: np.ndarray) -> None:
         self.parts, self.directed = parts, graphs.directed
         self.found = [graphs.graph(number) for number in range(len(graphs))]
-        self.labels = torch.from_numpy(graphs.arrays["labels"].astype(np.int64))
+        self.labels = torch.from_numpy(labels.astype(np.int64))
         self.every = [self._batch(chunk) for chunk in _chunks(np.arange(len(graphs)), AT_ONCE)]
 
     def epoch(self, size: int, generator: np.random.Generator) -> Any:
@@ -97,10 +113,10 @@ class _Graphs:
 class _Nodes:
     """All graphs at once; the nodes of the training part count."""
 
-    def __init__(self, graphs: GraphSet, parts: np.ndarray) -> None:
+    def __init__(self, graphs: GraphSet, parts: np.ndarray, labels: np.ndarray) -> None:
         self.batch: Batch = batches.whole(graphs, range(len(graphs)))
         self.rows = torch.from_numpy(np.flatnonzero(parts == TRAIN))
-        self.labels = torch.from_numpy(graphs.arrays["labels"].astype(np.int64))
+        self.labels = torch.from_numpy(labels.astype(np.int64))
         self.parts = parts
 
     def epoch(self, size: int, generator: np.random.Generator) -> Any:

@@ -184,12 +184,19 @@ def test_stability_over_seeds_and_noise(page: Open) -> None:
 def test_sanity_explains_gnns_that_have_forgotten(page: Open) -> None:
     app = tab(explained(page, ["saliency", "random_edges"]), "Sanity")
     app.number_input(key="g.sanity.draws").set_value(3).run()
+    app.toggle(key="g.sanity.control").set_value(True).run()
     app = press(app, "Measure$")
 
     def table(a: AppTest) -> pd.DataFrame:
         return next((d.value for d in a.dataframe if "verdict" in d.value), pd.DataFrame())
 
-    app = settle(app, lambda a: not table(a).empty and "Cancel" not in {b.label for b in a.button})
+    def whole(a: AppTest) -> bool:
+        return not table(a).empty and (table(a)["draws"] == 3).all() and said(a).all()
+
+    def said(a: AppTest) -> pd.Series:
+        return table(a)["shuffled labels"] != ""
+
+    app = settle(app, whole)
     assert not app.exception
     rows = table(app)
     assert list(rows["method"]) == ["Saliency", "Random"]
@@ -197,7 +204,8 @@ def test_sanity_explains_gnns_that_have_forgotten(page: Open) -> None:
     assert rows["nothing learned"][1] == pytest.approx(1)
     assert rows["verdict"][1] == "ignores the model"
     assert rows["nothing learned"][0] < 0.999, "the re-initialised GNN reaches the method"
-    assert (rows["draws"] == 3).all()
+    assert rows["shuffled labels"][1] == "1.000"
+    assert rows["shuffled labels"][0] != "1.000", "the misled GNN reaches the method"
     assert plots(app) == 3, "the two panels, and the curves"
 
 

@@ -42,10 +42,20 @@ def own(files, *more):
 
 
 def test_an_example_says_how_it_is_trained() -> None:
-    asked = given("--example", "ba_2motifs", "--architecture", "gcn", "--train-seed", 3)
+    asked = given(
+        "--example",
+        "ba_2motifs",
+        "--architecture",
+        "gcn",
+        "--train-seed",
+        3,
+        "--labels",
+        "shuffled",
+    )
     assert arguments.graph_set(asked, SETTINGS) is None
     recipe = arguments.target(asked).recipe
     assert (recipe.kind, recipe.seed, recipe.hidden) == ("gcn", 3, None)
+    assert recipe.labels == "shuffled"
     with pytest.raises(InputError, match="--train-seed"):
         arguments.target(given("--example", "mutag", "--train-seed", -1))
 

@@ -135,16 +135,12 @@ def test_labels_of_test_items_decide_nothing(make, monkeypatch):
 def test_test_items_never_reach_the_training():
     graphs = rings()
     parts = training.split(graphs.arrays["labels"], 0)
-    feed = training._Graphs(graphs, parts)
+    feed = training._Graphs(graphs, parts, graphs.arrays["labels"])
     seen = sum(batch.count for batch, _, _ in feed.epoch(7, np.random.default_rng(0)))
     assert seen == (parts == TRAIN).sum()
-    rows = next(
-        iter(
-            training._Nodes(nodes(), training.split(nodes().arrays["labels"], 0)).epoch(
-                7, np.random.default_rng(0)
-            )
-        )
-    )[1]
+    labels = nodes().arrays["labels"]
+    feed = training._Nodes(nodes(), training.split(labels, 0), labels)
+    rows = next(iter(feed.epoch(7, np.random.default_rng(0))))[1]
     assert len(rows) == 160
 
 
@@ -217,3 +213,32 @@ def test_a_graph_without_edges_and_self_loops_are_trained_on(kind):
     graphs = GraphSet(arrays={**found, "labels": labels}, class_names=("a", "b"))
     _, logits, _ = train(graphs, kind=kind, epochs=2)
     assert np.isfinite(logits).all()
+
+
+def test_shuffled_labels_are_those_of_other_items_of_the_same_part():
+    labels = np.repeat([0, 1, 2], 40).astype(np.int32)
+    parts = training.split(labels, 0)
+    found = training.learned_from(labels, parts, Training(kind="gin", labels="shuffled"))
+    for part in (TRAIN, VALIDATION, TEST):
+        assert (
+            np.bincount(found[parts == part]).tolist()
+            == np.bincount(labels[parts == part]).tolist()
+        )
+    assert (found[parts == TEST] == labels[parts == TEST]).all()
+    same = (found == labels)[parts == TRAIN].mean()
+    assert 0.15 < same < 0.55, "a third by chance"
+    assert training.learned_from(labels, parts, Training(kind="gin")) is labels
+    again = training.learned_from(labels, parts, Training(kind="gin", labels="shuffled"))
+    assert (again == found).all()
+
+
+def test_of_shuffled_labels_nothing_true_is_learned():
+    graphs = rings(200)
+    right = {}
+    for labels in ("true", "shuffled"):
+        recipe = Training(kind="gin", epochs=20, labels=labels)
+        _, logits, parts = training.train(graphs, recipe, FakeRun())
+        hits = logits.argmax(axis=1) == graphs.arrays["labels"]
+        right[labels] = hits[parts != VALIDATION].mean()
+    assert right["true"] > 0.95
+    assert 0.2 < right["shuffled"] < 0.8
