@@ -9,13 +9,14 @@ import streamlit as st
 from backend.catalogue import catalogue
 from backend.concepts import examples as concept_examples
 from backend.concepts import studied as concepts_studied
-from backend.concepts.explanation import ConceptTarget
+from backend.concepts.explanation import ConceptTable, ConceptTarget
 from backend.concepts.explanation import Recipe as ConceptRecipe
 from backend.explanation import Choice, Comparison
 from backend.graphs import examples as graph_examples
 from backend.graphs import items
 from backend.graphs import studied as graphs_studied
-from backend.graphs.explanation import GraphTarget
+from backend.graphs.explanation import GraphSet, GraphTarget
+from backend.graphs.plan import Sets
 from backend.study import Studied
 from components import choose, concept_source, graph_source, trained_here
 from components.session import engine
@@ -87,8 +88,8 @@ class Graphs:
         if prepared is None:
             return None
         sets, graphs = prepared
-        most = min(inputs, items.count(graphs))
-        return graphs_studied.studied(opened, sets, graphs, most, seeds)
+        key = (opened.key(), sets.explained, sets.fitted)
+        return _of_graphs(key, inputs, seeds, opened, sets, graphs)
 
 
 class Concepts:
@@ -133,7 +134,27 @@ class Concepts:
         if prepared is None:
             return None
         digest, table = prepared
-        return concepts_studied.studied(opened, digest, table, min(inputs, len(table)), seeds)
+        return _of_samples((opened.key(), digest), inputs, seeds, opened, table)
+
+
+# A study names hundreds of requests, and the page runs twice a second while one is under way.
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _of_graphs(
+    key: tuple[str, ...],  # noqa: ARG001
+    inputs: int,
+    seeds: int,
+    _opened: Comparison,
+    _sets: Sets,
+    _graphs: GraphSet,
+) -> Studied:
+    return graphs_studied.studied(_opened, _sets, _graphs, min(inputs, items.count(_graphs)), seeds)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _of_samples(
+    key: tuple[str, ...], inputs: int, seeds: int, _opened: Comparison, _table: ConceptTable
+) -> Studied:
+    return concepts_studied.studied(_opened, key[-1], _table, min(inputs, len(_table)), seeds)
 
 
 def subject(family: str, prefix: str) -> Subject:

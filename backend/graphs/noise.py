@@ -1,8 +1,7 @@
 """Graphs with a few edges replaced, and the scores of the edges that are still there.
 
 A share of the edges is taken away and as many new ones, with the features of those, are put between
-random nodes. Edges of the
-known reason stay, and none is put between two of its nodes.
+random nodes. Edges of the known reason stay, and none is put between two of its nodes.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import backend
 from backend import explain
 from backend.errors import InputError, VitrineError
 from backend.graphs.explanation import GraphExplanation
+from tests.tiny import write
 
 pytestmark = pytest.mark.usefixtures("in_one_store")
 MUTAG = {"example": "mutag", "epochs": 2}
@@ -52,6 +53,18 @@ def test_one_that_was_not_made_here_is_shown_as_text():
 def test_flags_are_keywords_and_lists_are_joined():
     found = explain("graphs", "edge_occlusion", smiles="CCO", example="mutag", epochs=2, nodes=None)
     assert found.values["nodes"] == 3
+
+
+def test_every_family_has_a_card(tmp_path):
+    model = write(tmp_path / "tiny", "llama")
+    tokens = explain(
+        "tokens", "attention_mean", text="The code is", model=str(model), max_new_tokens=2
+    )
+    concepts = explain("concepts", "concept_flip", example="xor", sample=1)
+    for found, word in ((tokens, "The code is"), (concepts, "xor")):
+        shown = html.unescape(found._repr_html_())
+        assert word in shown
+        assert "data:image/svg+xml;base64," in shown
 
 
 @pytest.mark.parametrize(
