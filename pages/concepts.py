@@ -12,6 +12,7 @@ from components import (
     compare,
     concept_gallery,
     concept_source,
+    decision_sanity,
     decision_views,
     expert_views,
     export,
@@ -150,7 +151,7 @@ if not done:
 
 TABS = {
     "slicing": ("Slices", "Known groups", "Two slicings", "How they were found"),
-    "attribution": ("Faithfulness", "Agreement", "What the head was given"),
+    "attribution": ("Faithfulness", "Sanity", "Agreement", "What the head was given"),
     "view": (),
 }
 names = [*TABS[role], "Samples", "Export"]
@@ -186,6 +187,9 @@ if shown("Faithfulness"):
             decision_views.BOARD,
             f"{PREFIX}.scores",
         )
+if shown("Sanity"):
+    with tabs["Sanity"]:
+        decision_sanity.panel(opened, digest, table, done, f"{PREFIX}.sanity")
 if shown("Agreement"):
     with tabs["Agreement"]:
         judge.agree(compared, decision_views.RANKED, f"{PREFIX}.agree")

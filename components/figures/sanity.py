@@ -11,14 +11,13 @@ from backend.sanity import HALF, Randomised
 from components.figures.lines import Line, Panel, panels
 from components.figures.palette import escape, theme
 
-TITLE = "The GNN forgets, from the output down"
 
-
-def curves(found: Mapping[str, Randomised], look: str = "light") -> go.Figure:
+def curves(found: Mapping[str, Randomised], model: str, look: str = "light") -> go.Figure:
     """One line a method: the mean over draws at each stage.
 
     Args:
         found: by the methods' titles, at least one; all of the same stages.
+        model: what forgets, e.g. "GNN".
     """
     stages = next(iter(found.values())).stages
     places = np.arange(len(stages), dtype=float)
@@ -36,11 +35,12 @@ def curves(found: Mapping[str, Randomised], look: str = "light") -> go.Figure:
     ]
     shown = Panel(
         x_title="re-initialised",
-        y_title="rank correlation with the trained GNN's explanation",
+        y_title=f"rank correlation with the trained {model}'s explanation",
         lines=(*lines, level),
         ticks=(tuple(places.tolist()), names),
     )
-    figure = panels([shown], theme(look), TITLE, [], height=340)
+    title = f"The {model} forgets, from the output down"
+    figure = panels([shown], theme(look), title, [], height=340)
     low = min(0.0, *(float(np.nanmin(line.y, initial=0.0)) for line in lines))
     return figure.update_yaxes(range=[low - 0.05, 1.05])
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -278,3 +279,24 @@ def test_another_mode_asks_to_press_explain_again(page: Open) -> None:
     assert plots(app) == 0
     app.segmented_control(key="c.mode").set_value(MODES[0]).run()
     assert plots(app) == 2
+
+
+def test_sanity_explains_heads_that_have_forgotten(page: Open) -> None:
+    methods = ["linear_contributions", "concept_flip"]
+    app = press(chosen(page, methods, MODES[1]), "Explain$")
+    settle(app, lambda a: plots(a) >= 2)
+    app = tab(app, "attribution", "Sanity")
+    app.number_input(key="c.sanity.draws").set_value(3).run()
+    app = press(app, "Measure$")
+
+    def table(a: AppTest) -> pd.DataFrame:
+        return next((d.value for d in a.dataframe if "verdict" in d.value), pd.DataFrame())
+
+    app = settle(app, lambda a: not table(a).empty and (table(a)["draws"] == 3).all())
+    assert not app.exception
+    rows = table(app)
+    assert list(rows["method"]) == ["Concept contributions", "Flip one concept"]
+    assert (rows["nothing learned"] < 0.999).all(), "the re-initialised head reaches the methods"
+    # The other of two classes has the opposite contributions.
+    app = settle(app, lambda a: (table(a)["other class"] != "").all())
+    assert list(table(app)["other class"]) == ["-1.000", "-1.000"]

@@ -19,7 +19,7 @@ def test_a_line_a_method_and_the_level_of_the_verdict():
         "<b>one</b>": made([1, 0.5, 0.2], [1, 0.7, 0.0]),
         "other": made([1, np.nan, -0.3]),
     }
-    figure = sanity.curves(found)
+    figure = sanity.curves(found, "GNN")
     by = {trace.name: trace for trace in figure.data}
     assert len(figure.data) == 3
     np.testing.assert_allclose(figure.data[0].y, [1, 0.6, 0.1], atol=1e-6)
@@ -33,4 +33,4 @@ def test_a_line_a_method_and_the_level_of_the_verdict():
 
 def test_both_themes_draw():
     for look in ("light", "dark"):
-        assert sanity.curves({"one": made([1, 0, 0])}, look).data
+        assert sanity.curves({"one": made([1, 0, 0])}, "head", look).data

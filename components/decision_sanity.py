@@ -1,0 +1,79 @@
+"""Whether each method's explanation of a decision depends on what the label head has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import streamlit as st
+
+from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
+from backend.concepts.reinitialised import layers, reinitialised
+from backend.explanation import Comparison, Request
+from components import sanity
+from components.compare import Item
+from components.plain import plain
+from components.session import engine
+
+
+def panel(
+    opened: Comparison, digest: str, table: ConceptTable, done: Sequence[Item], prefix: str
+) -> None:
+    """Explain heads that have forgotten what they learned."""
+    if not layers(table):
+        st.info(
+            "This table has no label head, so there is nothing that could forget. Bring its head "
+            "with it.",
+            icon=":material/block:",
+        )
+        return
+    sanity.panel(done, Forgetting(opened, digest, table), opened.key(), prefix)
+
+
+class Forgetting:
+    """The same sample and class, by another head."""
+
+    model = "head"
+
+    def __init__(self, opened: Comparison, digest: str, table: ConceptTable) -> None:
+        self.opened, self.digest, self.table = opened, digest, table
+        self.stages = layers(table)
+
+    def costly(self, item: Item) -> bool:
+        return False
+
+    def forgotten(self, item: Item, depth: int, seed: int) -> Request:
+        moved = _stored(self.digest, depth, seed, self.table, self.opened.family)
+        return self._request(item, self._label(item), moved)
+
+    def other(self, item: Item) -> Request:
+        return self._request(item, self._other(item), self.digest)
+
+    def other_name(self, item: Item) -> str:
+        return plain(self.table.class_names[self._other(item)])
+
+    def controls(self, prefix: str) -> Mapping[str, str]:
+        return {}
+
+    def control(self, item: Item, column: str) -> Request | None:
+        return None
+
+    def _label(self, item: Item) -> int:
+        return int(cast(ConceptExplanation, item.explanation).values["label"])
+
+    def _other(self, item: Item) -> int:
+        """The class after the explained one, the first after the last."""
+        return (self._label(item) + 1) % len(self.table.class_names)
+
+    def _request(self, item: Item, label: int, digest: str) -> Request:
+        target = ConceptTarget.model_validate(item.request.target)
+        target = target.model_copy(update={"label": label})
+        return item.request.model_copy(
+            update={"input": digest, "target": target.model_dump(mode="json")}
+        )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _stored(whole: str, depth: int, seed: int, _table: ConceptTable, family: str) -> str:  # noqa: ARG001
+    """Digest of the table with a re-initialised head."""
+    return engine().put_input(reinitialised(_table, depth, seed), family)
