@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from backend import files
 from backend.cli import parser
 from backend.commands import work
 from backend.commands.desk import FAMILIES, desk
@@ -51,7 +52,7 @@ def explain(
     if family not in FAMILIES:
         raise InputError(f"There is no family '{family}'.", "", f"Use {', '.join(FAMILIES)}.")
     words = ["explain", family, "--explainer", explainer, "--out", os.devnull]
-    given = parser().parse_args([*words, *_flags(choices), *_parameters(parameters or {})])
+    given = parser().parse_args([*words, *_flags(choices), *files.settings(parameters or {})])
     options = work.with_folder(settings(), given.model)
     engine = _engine(options.model_dump_json())
     asked = desk(family)
@@ -87,9 +88,3 @@ def _flags(choices: Mapping[str, Any]) -> list[str]:
         else:
             words.append(f"{flag}={value}")
     return words
-
-
-def _parameters(parameters: Mapping[str, Any]) -> list[str]:
-    from backend.files import settings as words
-
-    return words(parameters)

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -108,6 +109,11 @@ class Study:
     metrics: tuple[Metric, ...]
     values: Mapping[str, np.ndarray]
 
+    @functools.cached_property
+    def cells(self) -> dict[str, tuple[Cell, ...]]:
+        """Metric id -> a cell a method."""
+        return {metric.id: _row(metric, self.values[metric.id]) for metric in self.metrics}
+
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
@@ -164,9 +170,11 @@ def study(
     return Study(names, tuple(titles), kept, {metric.id: values[metric.id] for metric in kept})
 
 
-def summary(found: Study) -> dict[str, tuple[Cell, ...]]:
-    """Metric id -> a cell a method."""
-    return {metric.id: _row(metric, found.values[metric.id]) for metric in found.metrics}
+def direction(metric: Metric) -> int:
+    """1 where higher is better, -1 where lower is, 0 of AGREEMENT: to agree is neither."""
+    if metric.id == AGREEMENT.id:
+        return 0
+    return 1 if metric.higher_is_better else -1
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -199,10 +207,8 @@ def _metrics(score: Explanation) -> dict[str, float | None]:
 
 def _row(metric: Metric, values: np.ndarray) -> tuple[Cell, ...]:
     means = [interval(row[np.isfinite(row)].tolist()) for row in values]
-    sign = 1.0 if metric.higher_is_better else -1.0
-    known = [m for m, one in enumerate(means[:-1]) if one.mean is not None]
-    if metric.id == AGREEMENT.id:  # To agree is neither better nor worse.
-        return tuple(Cell(one, best=False, p=None) for one in means)
+    sign = direction(metric)
+    known = [m for m, one in enumerate(means[:-1]) if one.mean is not None and sign]
     ranked = sorted(known, key=lambda m: -sign * float(means[m].mean or 0.0))
     p: dict[int, float] = {}
     if ranked:

@@ -11,7 +11,7 @@ from backend import files as csv
 from backend.bootstrap import Interval
 from backend.card import document
 from backend.metric import Metric
-from backend.study import AGREEMENT, LEVEL, Cell, Studied, Study, summary
+from backend.study import LEVEL, Cell, Studied, Study, direction
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -29,13 +29,15 @@ _TEX = {
     "−": "$-$",
     "–": "--",
 }
-_ARROWS = {True: r" $\uparrow$", False: r" $\downarrow$"}
+_ARROWS = {1: r" $\uparrow$", -1: r" $\downarrow$", 0: ""}
+_BETTER = {1: "higher is better", -1: "lower is better", 0: "neither better nor worse"}
 BEHIND = "∗"
+RANKINGS = "Random rankings"
 
 
 def files(found: Study, asked: Studied) -> dict[str, bytes]:
     """All files of a study by name, with those that its command needs."""
-    titles = [*asked.titles, "Random rankings"]
+    titles = [*asked.titles, RANKINGS]
     return {
         "inputs.csv": csv_of_cases(found),
         "means.csv": csv_of_means(found),
@@ -97,7 +99,7 @@ def latex(found: Study, titles: Sequence[str], about: str) -> str:
         r"\hline",
     ]
     for metric, cells in _rows(found):
-        arrow = "" if metric.id == AGREEMENT.id else _ARROWS[metric.higher_is_better]
+        arrow = _ARROWS[direction(metric)]
         means = " & ".join(_tex_mean(cell) for cell in cells)
         ends = " & ".join(_tex_ends(cell.mean) for cell in cells)
         lines += [
@@ -147,8 +149,7 @@ def report(found: Study, titles: Sequence[str], asked: Studied) -> str:
 
 
 def _rows(found: Study) -> list[tuple[Metric, tuple[Cell, ...]]]:
-    cells = summary(found)
-    return [(metric, cells[metric.id]) for metric in found.metrics]
+    return [(metric, found.cells[metric.id]) for metric in found.metrics]
 
 
 def _number(value: float | None) -> str:
@@ -224,9 +225,7 @@ def _wide(head: str, rows: Sequence[str]) -> str:
 
 
 def _better(metric: Metric) -> str:
-    if metric.id == AGREEMENT.id:
-        return "neither better nor worse"
-    return "higher is better" if metric.higher_is_better else "lower is better"
+    return _BETTER[direction(metric)]
 
 
 def _text(value: object) -> str:

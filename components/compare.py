@@ -95,6 +95,19 @@ def _panel(item: Item, draw: Callable[[Item], None], key: str) -> None:
         st.caption(f":material/info: {plain(note)}")
 
 
+def first_absent(among: Sequence[Item], what: str, key: str) -> None:
+    """The first of these that has ended and brought nothing, with the way to try again.
+
+    Args:
+        what: what the item is of, behind its title.
+    """
+    for number, item in enumerate(among):
+        if item.explanation is None and not item.live:
+            st.caption(f"{item.title}, {what}:")
+            absent(item, f"{key}.{number}")
+            return
+
+
 def absent(item: Item, key: str) -> None:
     """What stands in place of an explanation: why there is none, or how far it is."""
     if isinstance(item.job, str):

@@ -79,7 +79,7 @@ def picked(graphs: GraphSet, target: GraphTarget, prefix: str) -> GraphTarget:
 
 def _among(graphs: GraphSet, now: int, prefix: str) -> np.ndarray:
     """The graphs one steps through."""
-    kinds = kinds_of(graphs)
+    kinds = _kinds(graphs)
     start = next((name for name, among in kinds.items() if now in among), "All")
     which = st.selectbox(
         "Graphs", list(kinds), index=list(kinds).index(start), key=f"{prefix}.which"
@@ -87,7 +87,7 @@ def _among(graphs: GraphSet, now: int, prefix: str) -> np.ndarray:
     return kinds[str(which)]
 
 
-def kinds_of(graphs: GraphSet) -> dict[str, np.ndarray]:
+def _kinds(graphs: GraphSet) -> dict[str, np.ndarray]:
     """The graphs one can step through, by what they have in common; each kind has some."""
     every = np.arange(len(graphs))
     arrays = graphs.arrays

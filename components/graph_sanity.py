@@ -23,6 +23,7 @@ from backend.graphs.reinitialised import layers, reinitialised
 from components import sanity, trained_here
 from components.compare import Item
 from components.graph_pick import name_of
+from components.graph_source import trained_set
 from components.graph_views import found
 from components.plain import plain
 from components.session import engine
@@ -45,21 +46,19 @@ class Forgetting:
     def __init__(self, opened: Comparison, sets: Sets, graphs: GraphSet) -> None:
         self.opened, self.family, self.sets, self.graphs = opened, opened.family, sets, graphs
         self.target = GraphTarget.model_validate(opened.target)
-        self.misled: GraphSet | None = None
+        self.misled: Sets | None = None
         assert graphs.architecture is not None  # noqa: S101  it was explained
         self.classes = graphs.architecture.classes
         self.stages = layers(graphs.architecture)
 
     def costly(self, item: Item) -> bool:
-        return plan.learns(type(item.explainer))
+        return plan.learns(item.explainer)
 
     def forgotten(self, item: Item, depth: int, seed: int) -> Request:
         only = self.target.model_dump_json()
-        explained = _stored(self.sets.explained, only, depth, seed, self.graphs, self.family)
-        fitted = explained
+        explained = fitted = _stored(self.sets.explained, only, depth, seed, self.family)
         if self.costly(item):
-            learned = cast(GraphSet, engine().get_input(self.family, self.sets.fitted))
-            fitted = _stored(self.sets.fitted, "", depth, seed, learned, self.family)
+            fitted = _stored(self.sets.fitted, "", depth, seed, self.family)
         return self._alone(item, Sets(explained, fitted))
 
     def other(self, item: Item) -> Request:
@@ -86,23 +85,25 @@ class Forgetting:
         }
 
     def control(self, item: Item, column: str) -> Request | None:
-        if self.misled is None:
-            return None
-        one = alone(self.graphs, self.target)
-        one = dataclasses.replace(one, arrays=one.arrays | prefixed(self.misled.weights()))
-        explained = engine().put_input(one, self.family)
-        fitted = engine().put_input(self.misled, self.family) if self.costly(item) else explained
-        return self._alone(item, Sets(explained, fitted))
+        return None if self.misled is None else self._alone(item, self.misled)
 
-    def _trained(self, prefix: str) -> GraphSet | None:
-        """The set of a GNN trained on shuffled labels; None while it is trained."""
+    def _trained(self, prefix: str) -> Sets | None:
+        """The target's graph alone, and all, with a GNN trained on shuffled labels.
+
+        None while it is trained.
+        """
         assert isinstance(self.target.recipe, Recipe)  # noqa: S101  the caller looked
         recipe = self.target.recipe.model_copy(update={"labels": "shuffled"})
         shuffled = self.target.model_copy(update={"recipe": recipe}).model_dump(mode="json")
         none = engine().put_input(GraphSet.none(), self.family)
         asked = plan.train_request(self.opened.model_copy(update={"target": shuffled}), none)
         there = trained_here.finished(asked, f"{prefix}.shuffled")
-        return None if there is None else plan.set_of(cast(GraphExplanation, there[1]))
+        if there is None:
+            return None
+        key, found_set = there
+        _, fitted = trained_set(key, cast(GraphExplanation, found_set), self.family)
+        only = self.target.model_dump_json()
+        return Sets(_misled(self.sets.explained, fitted, only, self.family), fitted)
 
     def _other(self, item: Item) -> int:
         """The class after the explained one, the first after the last."""
@@ -123,14 +124,25 @@ class Forgetting:
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _stored(
-    whole: str,  # noqa: ARG001  the key
-    target: str,
-    depth: int,
-    seed: int,
-    _graphs: GraphSet,
-    family: str,
-) -> str:
-    """Digest of a set, or of the target's graph alone, with a re-initialised GNN."""
-    graphs = alone(_graphs, GraphTarget.model_validate_json(target)) if target else _graphs
+def _stored(whole: str, target: str, depth: int, seed: int, family: str) -> str:
+    """Digest of a set, or of the target's graph alone, with a re-initialised GNN.
+
+    Args:
+        whole: digest of the set. target: as JSON, or "" for the whole set.
+    """
+    graphs = _set(whole, family)
+    if target:
+        graphs = alone(graphs, GraphTarget.model_validate_json(target))
     return engine().put_input(reinitialised(graphs, depth, seed), family)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _misled(whole: str, misled: str, target: str, family: str) -> str:
+    """Digest of the target's graph alone with the GNN of another set."""
+    one = alone(_set(whole, family), GraphTarget.model_validate_json(target))
+    weights = prefixed(_set(misled, family).weights())
+    return engine().put_input(dataclasses.replace(one, arrays=one.arrays | weights), family)
+
+
+def _set(digest: str, family: str) -> GraphSet:
+    return cast(GraphSet, engine().get_input(family, digest))

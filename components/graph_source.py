@@ -95,7 +95,7 @@ def sets(opened: Comparison, prefix: str) -> tuple[Sets, GraphSet] | None:
     if there is None:
         return None
     key, found = there
-    trained, fitted = _trained(key, cast(GraphExplanation, found), opened.family)
+    trained, fitted = trained_set(key, cast(GraphExplanation, found), opened.family)
     keep_input(fitted, trained, opened.family)
     if not len(brought):
         return Sets(fitted, fitted), trained
@@ -109,7 +109,7 @@ def sets(opened: Comparison, prefix: str) -> tuple[Sets, GraphSet] | None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _trained(key: str, _found: GraphExplanation, family: str) -> tuple[GraphSet, str]:  # noqa: ARG001
+def trained_set(key: str, _found: GraphExplanation, family: str) -> tuple[GraphSet, str]:  # noqa: ARG001
     """A trained set and its digest, made once a training."""
     made = plan.set_of(_found)
     return made, engine().put_input(made, family)

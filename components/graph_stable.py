@@ -85,7 +85,7 @@ def panel(
     if live:
         compare.cancel_button(every, f"{prefix}.cancel")
         jobs.waiting(live[:1])
-    _stopped(every, prefix)
+    compare.first_absent(every, "a further run", f"{prefix}.stopped")
     _drawings(list(by_seed.values()), limits(done), prefix)
 
 
@@ -181,15 +181,6 @@ def _cells(what: str, runs: _Runs | None) -> dict[str, Any]:
         f"{what}: correlation": measured.correlation.mean,
         f"{what}: stable": f"{int(measured.stable.sum())} of {measured.top}",
     }
-
-
-def _stopped(every: Sequence[Item], prefix: str) -> None:
-    """The first run that brought nothing, with the way to try again."""
-    for number, item in enumerate(every):
-        if item.explanation is None and not item.live:
-            st.caption(f"{item.title}, a further run:")
-            compare.absent(item, f"{prefix}.stopped.{number}")
-            return
 
 
 def _drawings(runs: Sequence[_Runs], ends: Mapping[str, float], prefix: str) -> None:

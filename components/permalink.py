@@ -26,6 +26,11 @@ def show(comparison: Comparison, place: str = "") -> None:
     st.query_params[PARAMETER] = key
 
 
+def named(key: str) -> Comparison | None:
+    """The comparison of an address' key, or None where it is none or not in this library."""
+    return engine().get_comparison(key) if re.fullmatch(r"[0-9a-f]{64}", key) else None
+
+
 def shown(family: str, seed: Callable[[Comparison], None], place: str = "") -> Comparison | None:
     """The comparison this page shows, from the URL or from before the page was left.
 
@@ -38,7 +43,7 @@ def shown(family: str, seed: Callable[[Comparison], None], place: str = "") -> C
     key = st.query_params.get(PARAMETER) or st.session_state.get(f"shown.{place}")
     if not key:
         return None
-    found = engine().get_comparison(key) if re.fullmatch(r"[0-9a-f]{64}", key) else None
+    found = named(key)
     if found is None or found.family != family:
         st.warning(
             "This link names a result that is not in this library. It may have been deleted, or "

@@ -114,7 +114,7 @@ def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> Non
     if live:
         compare.cancel_button(every, f"{prefix}.cancel")
         jobs.waiting(live[:1])
-    _stopped(every, prefix)
+    compare.first_absent(every, "of another model or class", f"{prefix}.stopped")
     st.plotly_chart(
         sanity.curves(curves, model, theme_name()),
         theme=None,
@@ -196,12 +196,3 @@ def _table(
         *controls.values(),
     ]
     st.caption(" ".join(said))
-
-
-def _stopped(every: Sequence[Item], prefix: str) -> None:
-    """The first explanation that did not come, with the way to try again."""
-    for number, item in enumerate(every):
-        if item.explanation is None and not item.live:
-            st.caption(f"{item.title}, of another model or class:")
-            compare.absent(item, f"{prefix}.stopped.{number}")
-            return

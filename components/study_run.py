@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from backend.explanation import Explanation, Request
-from backend.study import Case, Measured, Studied
+from backend.study import Case, Measured, Studied, Study, study
 from components import compare, jobs
 from components.compare import Item
 from components.plain import plain
@@ -45,6 +45,21 @@ def measured(asked: Studied, name: str, prefix: str) -> list[Measured | None]:
                 break
     _progress(asked, len(done), open_items, prefix)
     return [done.get(number) for number in range(len(asked.cases))]
+
+
+def table(asked: Studied, there: Sequence[Measured | None], prefix: str) -> Study | None:
+    """The study of the cases that are there; None of none. Made again only when one has come."""
+    done = [number for number, one in enumerate(there) if one is not None]
+    if not done:
+        return None
+    name, known = st.session_state[f"{prefix}.held"][0], st.session_state.get(f"{prefix}.table")
+    if known is None or known[:2] != (name, len(done)):
+        titles = [asked.cases[number].title for number in done]
+        found = study(asked.methods, titles, [one for one in there if one], asked.metrics)
+        known = (name, len(done), found)
+        st.session_state[f"{prefix}.table"] = known
+    made: Study = known[2]
+    return made
 
 
 def failures(found: Sequence[Measured | None], asked: Studied) -> list[str]:

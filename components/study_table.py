@@ -9,24 +9,25 @@ import numpy as np
 import streamlit as st
 
 from backend import study_files
-from backend.metric import Metric
-from backend.study import AGREEMENT, FEWEST, LEVEL, Cell, Studied, Study, summary
+from backend.study import FEWEST, LEVEL, Cell, Studied, Study, direction
+from backend.study_files import RANKINGS
 from components.permalink import PARAMETER
 from components.plain import plain
 from components.session import engine
 
 MIME = {"csv": "text/csv", "tex": "text/x-tex", "html": "text/html"}
-RANKINGS = "Random rankings"
+_ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
 def means(found: Study, titles: Sequence[str], prefix: str) -> None:
     """A row a metric, a column a method; what is best, and what is surely behind."""
     names = [*titles, RANKINGS]
-    cells = summary(found)
     rows = [
         {
-            "metric": f"{metric.title}{_arrow(metric)}",
-            **{name: _shown(cell) for name, cell in zip(names, cells[metric.id], strict=True)},
+            "metric": f"{metric.title}{_ARROWS[direction(metric)]}",
+            **{
+                name: _shown(cell) for name, cell in zip(names, found.cells[metric.id], strict=True)
+            },
         }
         for metric in found.metrics
     ]
@@ -110,12 +111,6 @@ def _shown(cell: Cell) -> str:
     if mean.low is None or mean.high is None:
         return text
     return f"{text}  [{study_files.shown(mean.low)}, {study_files.shown(mean.high)}]"
-
-
-def _arrow(metric: Metric) -> str:
-    if metric.id == AGREEMENT.id:
-        return ""
-    return " ↑" if metric.higher_is_better else " ↓"
 
 
 def _number(value: float) -> float | None:

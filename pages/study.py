@@ -1,16 +1,12 @@
 """Explainers compared over many inputs: the table that papers print, and what is behind it."""
 
-import re
-
 import streamlit as st
 
 from backend.catalogue import catalogue
 from backend.commands.desk import STUDIED
 from backend.explanation import Comparison
-from backend.study import study
 from components import choose, permalink, study_run, study_source, study_table
 from components.frame import inside, step
-from components.session import engine
 
 PREFIX, PLACE = "s", "study"
 INPUTS, SEEDS = "inputs", "seeds"
@@ -42,7 +38,7 @@ def follow() -> None:
     if st.session_state.get(f"{PREFIX}.followed") == key:
         return
     st.session_state[f"{PREFIX}.followed"] = key
-    found = engine().get_comparison(key) if re.fullmatch(r"[0-9a-f]{64}", key) else None
+    found = permalink.named(key)
     if found is not None and found.family in STUDIED:
         st.session_state[f"{PREFIX}.family"] = found.family
 
@@ -130,21 +126,15 @@ asked = subject.studied(opened, inputs, repeated)
 if asked is None:
     st.stop()
 name = f"{opened.key()}.{inputs}.{repeated}"
-measured = study_run.measured(asked, name, f"{PREFIX}.{family}.run")
-done = [number for number, one in enumerate(measured) if one is not None]
-if not done:
+prefix = f"{PREFIX}.{family}"
+measured = study_run.measured(asked, name, f"{prefix}.run")
+found = study_run.table(asked, measured, f"{prefix}.run")
+if found is None:
     st.stop()
 for line in study_run.failures(measured, asked):
     st.caption(f":material/warning: Not explained: {line}")
-found = study(
-    asked.methods,
-    [asked.cases[number].title for number in done],
-    [one for one in measured if one is not None],
-    asked.metrics,
-)
-prefix = f"{PREFIX}.{family}"
 study_table.means(found, asked.titles, prefix)
-if len(done) < len(measured):
+if len(found.cases) < len(measured):
     st.stop()
 study_table.every(found, asked, prefix)
 study_table.downloads(found, asked, prefix)

@@ -20,7 +20,7 @@ from backend.engine.engine import Engine
 from backend.errors import InputError
 from backend.explanation import Explanation, Request
 from backend.settings import Settings
-from backend.study import Case, Measured, Study, study, summary
+from backend.study import Case, Measured, Study, study
 
 ITEMS, SEEDS = 20, 1
 MOST = 10_000
@@ -126,5 +126,5 @@ def _means(found: Study) -> dict[str, dict[str, dict[str, Any]]]:
             }
             for method, cell in zip(found.methods, cells, strict=True)
         }
-        for metric, cells in summary(found).items()
+        for metric, cells in found.cells.items()
     }

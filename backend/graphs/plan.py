@@ -154,9 +154,9 @@ def only(comparison: Comparison, explainer: str) -> Comparison:
     return comparison.model_copy(update={"choices": choices})
 
 
-def learns(explainer: type[Explainer]) -> bool:
+def learns(explainer: Explainer) -> bool:
     """Whether it is fitted to a GNN before it explains."""
-    return getattr(explainer, "fit", None) is not None
+    return _fit(explainer) is not None
 
 
 def seeded(comparison: Comparison) -> Comparison:

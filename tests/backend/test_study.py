@@ -28,7 +28,6 @@ from backend.study import (
     holm,
     signed_rank,
     study,
-    summary,
 )
 
 UP = Metric("up", "Up & <up>_100%", True, "More is more.")
@@ -94,7 +93,7 @@ def test_a_metric_nobody_has_is_left_out():
 
 def test_the_best_mean_is_best_whichever_way_a_metric_goes():
     ahead, behind = np.linspace(0.6, 0.8, 8), np.linspace(0.2, 0.5, 8)
-    found = summary(made(up=[ahead, behind, behind], down=[ahead, behind, ahead]))
+    found = made(up=[ahead, behind, behind], down=[ahead, behind, ahead]).cells
     assert [cell.best for cell in found["up"]] == [True, False, False]
     assert [cell.best for cell in found["down"]] == [False, True, False]
     assert found["up"][1].behind
@@ -105,15 +104,15 @@ def test_the_best_mean_is_best_whichever_way_a_metric_goes():
 
 
 def test_agreement_has_no_best():
-    found = summary(made(agreement=[[0.5] * 8, [0.1] * 8, [np.nan] * 8]))
+    found = made(agreement=[[0.5] * 8, [0.1] * 8, [np.nan] * 8]).cells
     assert not any(cell.best or cell.behind for cell in found["agreement"])
 
 
 def test_equal_methods_share_the_best_and_few_inputs_make_no_test():
-    same = summary(made(up=[[0.5] * 8, [0.5] * 8, [0] * 8]))["up"]
+    same = made(up=[[0.5] * 8, [0.5] * 8, [0] * 8]).cells["up"]
     assert [cell.best for cell in same] == [True, True, False]
     assert same[1].p == 1
-    few = summary(made(up=[[0.9] * 5, [0.1] * 5, [0] * 5]))["up"]
+    few = made(up=[[0.9] * 5, [0.1] * 5, [0] * 5]).cells["up"]
     assert (few[1].p, few[1].behind) == (None, False)
 
 
@@ -172,7 +171,7 @@ def test_tables_hold_every_value():
     assert [float(row["up"]) for row in rows[3:6]] == found.values["up"][:, 1].tolist()
     assert rows[13]["up"] == ""
     means = list(csv.DictReader(io.StringIO(files["means.csv"].decode())))
-    cells = summary(found)
+    cells = found.cells
     assert [float(row["mean"]) for row in means[:3]] == [cell.mean.mean for cell in cells["up"]]
     assert [row["n"] for row in means[:3]] == ["9", "8", "9"]
 
@@ -218,7 +217,7 @@ def test_the_report_asks_nothing_of_the_network_and_shows_text_as_text():
     assert not {"script", "link", "iframe", "img"} & set(reader.tags)
     for text in ("One_<b>", "Up & <up>_100%", "A $set$", "'a & b'", "<case> & 1", "=1+1"):
         assert text in reader.text
-    assert study_files.shown(summary(found)["up"][0].mean.mean) in reader.text
+    assert study_files.shown(found.cells["up"][0].mean.mean) in reader.text
     assert reader.tags.count("tr") == (1 + 2) + 2 * (1 + 9)
 
 
