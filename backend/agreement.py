@@ -1,4 +1,10 @@
-"""How far explanations of one input agree: ranks, top positions, signs."""
+"""How far explanations of one input agree: ranks, top positions, signs.
+
+Each number has a 95 % interval, as though the positions were drawn independently from many like
+them: of a rank correlation by Fisher's z with the variance of Bonett & Wright ("Sample size
+requirements for estimating Pearson, Kendall and Spearman correlations", Psychometrika 65, 2000),
+of a share Wilson's (1927).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+from scipy.stats import norm
 
 Measure = Literal["spearman", "overlap", "sign"]
 
 SMALLEST_TOP = 3
+Z = float(norm.ppf(0.975))
 
 
 class Undefined(ValueError):
@@ -29,6 +37,7 @@ class Agreement:
         sign: [M, M] share of the positions with the same sign, of those where neither is zero.
         common: [M, M] int, positions that have a score in both.
         k: [M, M] int, how many positions the overlap looks at.
+        signs: [M, M] int, positions that have a sign in both.
         reasons: (measure, row, column) -> why the entry is NaN.
     """
 
@@ -38,12 +47,20 @@ class Agreement:
     sign: np.ndarray
     common: np.ndarray
     k: np.ndarray
+    signs: np.ndarray
     reasons: dict[tuple[Measure, int, int], str]
 
     def matrix(self, measure: Measure) -> np.ndarray:
         """The matrix [M, M] of one measure."""
         matrices = {"spearman": self.spearman, "overlap": self.overlap, "sign": self.sign}
         return matrices[measure]
+
+    def ends(self, measure: Measure) -> tuple[np.ndarray, np.ndarray]:
+        """[M, M] lower and upper ends of the 95 % intervals; NaN where there is none."""
+        values = self.matrix(measure)
+        if measure == "spearman":
+            return correlation_ends(values, self.common)
+        return share_ends(values, self.k if measure == "overlap" else self.signs)
 
 
 def agreement(
@@ -73,7 +90,7 @@ def agreement(
         raise ValueError(f"k must be above 0 and at most 1 (got {k})")
     size = len(vectors)
     values: dict[Measure, np.ndarray] = {name: np.full((size, size), np.nan) for name in MEASURES}
-    common, tops = np.zeros((size, size), dtype=int), np.zeros((size, size), dtype=int)
+    common, tops, signs_of_both = (np.zeros((size, size), dtype=int) for _ in range(3))
     reasons: dict[tuple[Measure, int, int], str] = {}
     for i, j in itertools.combinations_with_replacement(range(size), 2):
         both = np.isfinite(vectors[i]) & np.isfinite(vectors[j])
@@ -82,6 +99,7 @@ def agreement(
         pair = Pair((names[i], names[j]), a, b, top, (signs[i], signs[j]))
         for place in {(i, j), (j, i)}:
             common[place], tops[place] = both.sum(), top
+            signs_of_both[place] = ((a != 0) & (b != 0)).sum()
             for name, measure in MEASURES.items():
                 try:
                     values[name][place] = measure(pair)
@@ -94,6 +112,7 @@ def agreement(
         sign=values["sign"],
         common=common,
         k=tops,
+        signs=signs_of_both,
         reasons=reasons,
     )
 
@@ -169,6 +188,22 @@ def sign(pair: Pair) -> float:
     if not both.any():
         raise Undefined(f"{_both(pair)} have no position where both are other than zero")
     return float((np.sign(pair.a[both]) == np.sign(pair.b[both])).mean())
+
+
+def correlation_ends(r: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95 % interval of rank correlations r over n positions; NaN for fewer than four."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z, error = np.arctanh(r), np.sqrt((1 + r**2 / 2) / np.where(n > 3, n - 3, np.nan))
+        return np.tanh(z - Z * error), np.tanh(z + Z * error)
+
+
+def share_ends(p: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95 % interval of shares p of n positions; NaN where there are none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        many = np.where(n > 0, n, np.nan)
+        centre = (p + Z**2 / (2 * many)) / (1 + Z**2 / many)
+        half = np.sqrt(p * (1 - p) / many + (Z / (2 * many)) ** 2) * Z / (1 + Z**2 / many)
+        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 def _both(pair: Pair) -> str:

@@ -58,6 +58,12 @@ def find(request: Request) -> Explainer:
         raise InputError(str(error.args[0])) from error
 
 
+def draws(request: Request) -> bool:
+    """Whether it, or what it stands on, draws random numbers: else each seed gives the same."""
+    behind = [*request.members, *([request.subject] if request.subject else [])]
+    return find(request).uses_seed or any(draws(other) for other in behind)
+
+
 def normalised(request: Request) -> Request:
     """The request with target and parameters checked and every default written out.
 
@@ -69,14 +75,16 @@ def normalised(request: Request) -> Request:
     explainer, family = find(request), catalogue()[request.family]
     parameters = checked(explainer.Parameters, request.parameters, request.explainer)
     target = checked(family.Target, request.target, request.explainer)
-    if request.subject is not None and request.subject.model != request.model:
+    behind = [*request.members, *([request.subject] if request.subject else [])]
+    if any(other.model != request.model for other in behind):
         raise InputError("The explanation it is about is of another model.", request.explainer)
     return request.model_copy(
         update={
             "parameters": _finite(parameters.model_dump(mode="json"), request.explainer),
             "target": _finite(target.model_dump(mode="json"), request.explainer),
-            "seed": request.seed if explainer.uses_seed else 0,
+            "seed": request.seed if draws(request) else 0,
             "subject": normalised(request.subject) if request.subject else None,
+            "members": tuple(normalised(member) for member in request.members),
         }
     )
 

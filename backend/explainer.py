@@ -45,6 +45,8 @@ class Run(Protocol):
     seed: int
     subject: Explanation | None
     """The explanation this request is about, or None."""
+    members: Sequence[Explanation]
+    """The explanations this request brings together."""
 
     def torch_generator(self) -> torch.Generator:
         """A new generator on the CPU, seeded with the request's seed."""
@@ -99,6 +101,8 @@ class Explainer(ABC):
     libraries: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     """Distributions whose versions go into the key."""
     uses_seed: ClassVar[bool] = False
+    control: ClassVar[bool] = False
+    """Whether it knows nothing, as random scores do: something to beat, not an opinion."""
     Parameters: ClassVar[type[BaseModel]] = NoParameters
 
     def supports(self, config: dict[str, Any], input: Bundle) -> str | None:

@@ -22,6 +22,16 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Reinitialised(Frozen):
+    """How much of a model has forgotten what it learned: stages from the output down, drawn anew.
+
+    What a stage is, a family says.
+    """
+
+    depth: Annotated[int, Field(ge=1, le=100)]
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+
 class ModelRef(Frozen):
     """Which model, never a server path: a folder is named by its name in the configuration."""
 
@@ -29,11 +39,18 @@ class ModelRef(Frozen):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     revision: Annotated[str, Field(pattern=r"^[\w./-]{1,100}$")] | None = None
     precision: Precision = "float32"
+    reinitialised: Reinitialised | None = None
+    """The model with a part of its weights drawn anew, for sanity checks."""
 
     def label(self) -> str:
-        """The reference as one word, as the command line takes it: `name`, `hub:org/name@rev`."""
+        """The reference as one word, as the command line takes it: `name`, `hub:org/name@rev`.
+
+        Of a model that has forgotten a part, which the command line does not take, how much.
+        """
         prefix = "" if self.source == "preset" else f"{self.source}:"
-        return f"{prefix}{self.name}" + (f"@{self.revision}" if self.revision else "")
+        name = f"{prefix}{self.name}" + (f"@{self.revision}" if self.revision else "")
+        drawn = self.reinitialised
+        return f"{name}, {drawn.depth} stages re-initialised" if drawn else name
 
 
 class Request(Frozen):
@@ -48,14 +65,47 @@ class Request(Frozen):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     subject: Request | None = None
     """The request whose explanation this one is about (a score is about an explanation)."""
+    members: tuple[Request, ...] = ()
+    """The requests whose explanations this one brings together."""
 
     def key(self, identity: Identity) -> str:
         """SHA-256 of the canonical JSON of this request and of what computes it."""
         subject = self.subject.key(identity) if self.subject else None
-        content = self.model_dump(mode="json", exclude={"subject"})
+        members = [member.key(identity) for member in self.members]
+        content = self.model_dump(mode="json", exclude={"subject", "members"})
         return digest(
-            canonical_json({"request": content, "subject": subject}).encode(),
+            canonical_json({"request": content, "subject": subject, "members": members}).encode(),
             canonical_json(identity.of(self)).encode(),
+        )
+
+    def at_seed(self, offset: int) -> Request:
+        """The same with another seed, of all it stands on too."""
+        return self.model_copy(
+            update={
+                "seed": (self.seed + offset) % 2**32,
+                "subject": self.subject.at_seed(offset) if self.subject else None,
+                "members": tuple(member.at_seed(offset) for member in self.members),
+            }
+        )
+
+    def of_model(self, model: ModelRef) -> Request:
+        """The same of another model, and of it all this stands on."""
+        return self.model_copy(
+            update={
+                "model": model,
+                "subject": self.subject.of_model(model) if self.subject else None,
+                "members": tuple(member.of_model(model) for member in self.members),
+            }
+        )
+
+    def moved(self, input: Digest, target: dict[str, JsonValue]) -> Request:
+        """The same about another input and target, its members too; what it is about stays."""
+        return self.model_copy(
+            update={
+                "input": input,
+                "target": target,
+                "members": tuple(member.moved(input, target) for member in self.members),
+            }
         )
 
 

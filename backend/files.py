@@ -15,7 +15,7 @@ import safetensors.numpy
 from pydantic import JsonValue
 
 from backend.errors import InputError
-from backend.explanation import Comparison, Explanation
+from backend.explanation import Comparison, Explanation, Request
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -76,6 +76,21 @@ def arrays(explanation: Explanation) -> bytes:
     """safetensors: every array under its own name."""
     found, _ = explanation.parts()
     return safetensors.numpy.save(found, metadata={"key": explanation.source().key})
+
+
+def explainer_words(request: Request) -> list[str]:
+    """The explainer as words of a command line, with those it brings together before it."""
+    names = [*(member.explainer for member in request.members), request.explainer]
+    return ["--explainer", ",".join(names)]
+
+
+def parameter_words(request: Request) -> list[str]:
+    """The parameters as words of a command line, those of its members each as that one's own."""
+    words = settings(request.parameters)
+    for member in request.members:
+        own = {f"{member.explainer}.{name}": value for name, value in member.parameters.items()}
+        words += settings(own)
+    return words
 
 
 def settings(parameters: Mapping[str, JsonValue]) -> list[str]:

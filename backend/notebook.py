@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from backend import files
+from backend import consensus, files
 from backend.cli import parser
 from backend.commands import work
 from backend.commands.desk import FAMILIES, desk
@@ -37,7 +37,8 @@ def explain(
 
     Args:
         family: "tokens", "graphs" or "concepts".
-        explainer: its id; `python -m backend list` prints them.
+        explainer: its id; `python -m backend list` prints them. A consensus is named with those
+            it is of: "saliency,edge_occlusion,consensus".
         parameters: the explainer's, by name.
         choices: flags of `python -m backend explain`, with underscores for dashes:
             `example="mutag"`, `graph=3`, `text="The capital of"`, `no_chat=True`.
@@ -58,9 +59,10 @@ def explain(
     asked = desk(family)
     comparison = asked.comparison(given, engine)
     requests = asked.requests(engine, comparison)
-    if len(requests) != 1:
+    shown = [one for one in requests if one.explainer == consensus.ID] or requests
+    if len(shown) != 1:
         raise InputError("One explainer is shown at a time.", "explainer", "Name one.")
-    [(_, found)] = work.finish(engine, requests)
+    [(_, found)] = work.finish(engine, shown)
     picture = drawing(found, engine, Figures())
     CARDS[found] = asked.files(found, comparison, engine, picture)["card.html"].decode()
     return found

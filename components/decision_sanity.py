@@ -34,6 +34,7 @@ class Forgetting:
     """The same sample and class, by another head."""
 
     model = "head"
+    other_what = "other class"
 
     def __init__(self, opened: Comparison, digest: str, table: ConceptTable) -> None:
         self.opened, self.digest, self.table = opened, digest, table
@@ -68,9 +69,7 @@ class Forgetting:
     def _request(self, item: Item, label: int, digest: str) -> Request:
         target = ConceptTarget.model_validate(item.request.target)
         target = target.model_copy(update={"label": label})
-        return item.request.model_copy(
-            update={"input": digest, "target": target.model_dump(mode="json")}
-        )
+        return item.request.moved(digest, target.model_dump(mode="json"))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

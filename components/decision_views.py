@@ -34,7 +34,13 @@ BOARD = Board(
     curves=_curves,
     curves_alt="Probability of the class as concepts are taken away and put in",
 )
-RANKED = Ranked("concept", lambda found: [str(c["name"]) for c in found.values["concepts"]])
+
+
+def _names(found: ConceptExplanation) -> list[str]:
+    return [str(c["name"]) for c in found.values["concepts"]]
+
+
+RANKED = Ranked("concept", _names)
 
 
 def picked(table: ConceptTable, target: ConceptTarget, prefix: str) -> ConceptTarget:
@@ -81,14 +87,19 @@ def _sample(table: ConceptTable, sample: int) -> None:
     )
 
 
-def limit(items: Sequence[Item]) -> float:
-    """The end of the shared axis."""
-    return decision.largest([cast(ConceptExplanation, item.explanation) for item in items])
+def limits(items: Sequence[Item]) -> dict[str, float]:
+    """The end of the shared axis for each unit: different units have no one axis."""
+    shown = [cast(ConceptExplanation, item.explanation) for item in items]
+    return {
+        unit: decision.largest([one for one in shown if one.unit == unit])
+        for unit in dict.fromkeys(one.unit for one in shown)
+    }
 
 
-def panel(item: Item, end: float | None) -> None:
-    """One method's bars."""
+def panel(item: Item, ends: Mapping[str, float] | None) -> None:
+    """One method's bars; each its own axis where there are no ends."""
     found = cast(ConceptExplanation, item.explanation)
+    end = None if ends is None else ends[found.unit]
     st.plotly_chart(
         decision.contributions(found, theme_name(), limit=end),
         theme=None,

@@ -42,6 +42,7 @@ class Forgetting:
     """The same graph and class, by another GNN."""
 
     model = "GNN"
+    other_what = "other class"
 
     def __init__(self, opened: Comparison, sets: Sets, graphs: GraphSet) -> None:
         self.opened, self.family, self.sets, self.graphs = opened, opened.family, sets, graphs
@@ -116,11 +117,9 @@ class Forgetting:
         return self._request(item, moved, sets)
 
     def _request(self, item: Item, target: GraphTarget, sets: Sets) -> Request:
-        asked = plan.only(self.opened, item.request.explainer).model_copy(
-            update={"target": target.model_dump(mode="json")}
-        )
-        (request,) = plan.requests(asked, sets)
-        return request
+        moved = target.model_dump(mode="json")
+        asked = self.opened.model_copy(update={"target": moved})
+        return plan.request(asked, sets, item.request.explainer)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

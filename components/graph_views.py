@@ -35,7 +35,26 @@ BOARD = Board(
     curves=_curves,
     curves_alt="Probability of the class as edges are kept and deleted",
 )
-RANKED = Ranked("edge", edge_names, lambda found: bool(found.values["signed"]))
+
+
+def _apart(item: Item, key: str) -> None:
+    whole = found(item)
+    # A node has no spread of its own; that of its edges is enough.
+    nodes = np.zeros_like(whole.arrays["node_scores"])
+    shown = dataclasses.replace(
+        whole,
+        arrays={**whole.arrays, "node_scores": nodes},
+        values={**whole.values, "unit": "rank spread"},
+    )
+    st.plotly_chart(
+        graph.figure(shown, theme_name()),
+        theme=None,
+        key=key,
+        alt="Edges of the graph, those coloured about which the methods disagree",
+    )
+
+
+RANKED = Ranked("edge", edge_names, lambda found: bool(found.values["signed"]), _apart)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from backend import agreement
+from backend import agreement, consensus
 from backend.engine.job import Job
 from backend.explanation import Explanation, Request
 from backend.metric import Metric
@@ -20,6 +20,14 @@ from components.figures import scores
 from components.frame import wide
 from components.plain import plain
 from components.session import theme_name
+
+MEASURES: Mapping[str, agreement.Measure] = {
+    "Rank correlation (Spearman)": "spearman",
+    "Top-k overlap": "overlap",
+    "Sign agreement": "sign",
+}
+MOST_APART = 10
+"""Positions listed of those about which methods disagree."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,6 +169,8 @@ class Ranked:
     what: str
     names: Callable[[Any], Sequence[str]]
     signed: Callable[[Any], bool] = lambda _: True
+    drawn: Callable[[Item, str], None] | None = None
+    """Draws an item's explanation by itself on one colour scale, under a key."""
 
 
 def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
@@ -177,25 +187,79 @@ def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
     maps = [item.explanation.arrays["scores"] for item in done if item.explanation]
     signed = [ranked.signed(item.explanation) for item in done]
     found = agreement.agreement(names, maps, signed=signed)
-    kinds = {
-        "Rank correlation (Spearman)": found.spearman,
-        "Top-k overlap": found.overlap,
-        "Sign agreement": found.sign,
-    }
     kind = st.segmented_control(
-        "Measure", list(kinds), default=next(iter(kinds)), required=True, key=f"{prefix}.measure"
-    )
+        "Measure", list(MEASURES), default=next(iter(MEASURES)), required=True,
+        key=f"{prefix}.measure",
+    )  # fmt: skip
+    measure = MEASURES[str(kind)]
     event = st.plotly_chart(
-        scores.agreement(names, kinds[str(kind)], theme=theme_name(), title=str(kind)),
+        scores.agreement(
+            names,
+            found.matrix(measure),
+            theme=theme_name(),
+            title=str(kind),
+            ends=found.ends(measure),
+        ),
         theme=None,
         key=f"{prefix}.matrix",
         on_select="rerun",
         selection_mode="points",
         alt=f"Agreement of the methods: {kind}",
     )
+    st.caption(
+        f"Below a number, or where you point: its 95 % interval, as though the {ranked.what}s were "
+        "drawn independently. Over many inputs, a study has intervals that do not suppose that."
+    )
     for reason in sorted(set(found.reasons.values())):
         st.caption(f"Not defined: {plain(reason)}")
+    _apart(done, ranked, prefix)
     _differences(done, event, ranked, prefix)
+
+
+def _apart(done: Sequence[Item], ranked: Ranked, prefix: str) -> None:
+    """Where the methods disagree: the spread of their ranks, drawn on what they explain."""
+    joint = next((item for item in done if item.request.explainer == consensus.ID), None)
+    if joint is None:
+        st.info(
+            "Add **Consensus** to the explainers for the mean of their rankings, scored like any "
+            "method, and a map of where they disagree.",
+            icon=":material/join_inner:",
+        )
+        return
+    whole = cast(Explanation, joint.explanation)
+    apart = whole.arrays["disagreement"]
+    st.markdown(f"**Where {len(whole.values['members'])} methods disagree**")
+    st.caption(
+        f"Standard deviation of a {ranked.what}'s rank over the methods, from 0, where all put it "
+        "at one place, to 0.5, where half put it first and half last."
+    )
+    if ranked.drawn is not None:
+        ranked.drawn(dataclasses.replace(joint, explanation=disagreement(whole)), f"{prefix}.apart")
+    words, scored = ranked.names(whole), whole.arrays["scores"]
+    order = np.argsort(-np.nan_to_num(apart, nan=-1.0), kind="stable")[:MOST_APART]
+    st.dataframe(
+        [
+            {
+                ranked.what: words[p],
+                "position": int(p),
+                "disagreement": float(apart[p]),
+                "mean rank": float(scored[p]),
+            }
+            for p in order.tolist()
+            if np.isfinite(apart[p])
+        ],
+        hide_index=True,
+        column_config=dict.fromkeys(
+            ("disagreement", "mean rank"), st.column_config.NumberColumn(format="%.3f")
+        ),
+        alt=f"The {ranked.what}s about which the methods disagree most",
+    )
+
+
+def disagreement(joint: Explanation) -> Explanation:
+    """A consensus with its disagreement in the place of its scores."""
+    arrays = {**joint.arrays, "scores": joint.arrays["disagreement"]}
+    return dataclasses.replace(joint, arrays=arrays)
 
 
 def _differences(done: Sequence[Item], event: Any, ranked: Ranked, prefix: str) -> None:

@@ -32,6 +32,8 @@ class Subject(Protocol):
     """What forgets, e.g. "GNN"."""
     stages: tuple[str, ...]
     """What is re-initialised, one after the other, from the output down."""
+    other_what: str
+    """What else of the trained model is explained, e.g. "other class"."""
 
     def costly(self, item: Item) -> bool:
         """Whether the method takes long for each re-initialised model."""
@@ -40,10 +42,10 @@ class Subject(Protocol):
         """The same explanation of a model whose first `depth` stages are drawn anew."""
 
     def other(self, item: Item) -> Request:
-        """The trained model's explanation of another class."""
+        """The trained model's explanation of that."""
 
     def other_name(self, item: Item) -> str:
-        """That class, with marks escaped."""
+        """Which one it is, with marks escaped."""
 
     def controls(self, prefix: str) -> Mapping[str, str]:
         """Draw what else can be measured; its columns, each with a sentence that explains it."""
@@ -98,9 +100,10 @@ def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> Non
     curves: dict[str, Randomised] = {}
     rows: list[dict[str, Any]] = []
     every: list[Item] = []
-    for item in shown:
-        drawn = _drawn(item, subject, int(draws))
-        asked = {"other class": subject.other(item)}
+    forgotten = _drawn(shown, subject, int(draws))
+    for number, item in enumerate(shown):
+        drawn = [draw[number] for draw in forgotten]
+        asked = {subject.other_what: subject.other(item)}
         asked |= {c: found for c in controls if (found := subject.control(item, c)) is not None}
         beside = dict(zip(asked, compare.items(list(asked.values())), strict=True))
         every += [one for row in drawn for one in row] + list(beside.values())
@@ -108,13 +111,15 @@ def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> Non
         assert trained is not None  # noqa: S101  it is done
         curve = randomised(subject.stages, trained, [[scores(one) for one in row] for row in drawn])
         curves[item.title] = curve
-        rows.append(_row(item.title, curve, trained, ["other class", *controls], beside))
+        columns = [subject.other_what, *controls]
+        rows.append(_row(item.title, curve, trained, columns, beside))
     _table(rows, subject, shown[0], controls)
     live = [one.job for one in every if one.live and not isinstance(one.job, str)]
     if live:
         compare.cancel_button(every, f"{prefix}.cancel")
         jobs.waiting(live[:1])
-    compare.first_absent(every, "of another model or class", f"{prefix}.stopped")
+    what = subject.other_what.removeprefix("other ")
+    compare.first_absent(every, f"of another model or {what}", f"{prefix}.stopped")
     st.plotly_chart(
         sanity.curves(curves, model, theme_name()),
         theme=None,
@@ -130,13 +135,23 @@ def scores(item: Item) -> np.ndarray | None:
     return np.asarray(item.explanation.arrays["scores"], dtype=np.float64)
 
 
-def _drawn(item: Item, subject: Subject, draws: int) -> list[tuple[Item, ...]]:
-    """One draw after the other, so that few requests wait at a time."""
-    found: list[tuple[Item, ...]] = []
+def _drawn(
+    shown: Sequence[Item], subject: Subject, draws: int
+) -> list[tuple[tuple[Item, ...], ...]]:
+    """By draw and method the explanations at each depth.
+
+    One draw after the other, so that few requests wait at a time, and within a draw one depth after
+    the other, so that a model is loaded for all methods at once.
+    """
+    found = []
     for draw in range(draws):
         depths = range(1, len(subject.stages) + 1)
-        found.append(compare.items([subject.forgotten(item, depth, draw) for depth in depths]))
-        if any(one.live or isinstance(one.job, str) for one in found[-1]):
+        at = [
+            compare.items([subject.forgotten(item, depth, draw) for item in shown])
+            for depth in depths
+        ]
+        found.append(tuple(zip(*at, strict=True)))
+        if any(one.live or isinstance(one.job, str) for row in at for one in row):
             break
     return found
 
@@ -190,8 +205,8 @@ def _table(
         f"Nothing learned: Spearman's rank correlation with the explanation of a {subject.model} "
         f"whose weights are all drawn anew. The verdict is about {HALF}: the interval lies below "
         "it, above it, or around it.",
-        f"Other class: the correlation with the explanation of {subject.other_name(first)}; near "
-        "1, the method does not tell classes apart.",
+        f"{subject.other_what.capitalize()}: the correlation with the explanation of "
+        f"{subject.other_name(first)}; near 1, the method does not tell them apart.",
         "Draws: re-initialisations that gave a ranking.",
         *controls.values(),
     ]

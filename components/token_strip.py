@@ -17,6 +17,7 @@ _CSS = """
   box-decoration-break: clone; -webkit-box-decoration-break: clone; }
 .t.plain { opacity: 0.62; }
 .t.nan { opacity: 0.75; }
+.t.faint { opacity: 0.35; }
 .t.explained { box-shadow: inset 0 0 0 1.5px var(--st-primary-color); padding: 2px 1px; }
 .t.gold { text-decoration: underline 2px dotted; text-underline-offset: 4px; }
 .t.choice { cursor: pointer; box-shadow: inset 0 0 0 1px var(--st-border-color); padding: 2px 1px; }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -34,9 +35,6 @@ SHARED, OWN = "Shared", "Each its own"
 def _names(found: TokenExplanation) -> list[str]:
     text = found.sequence.text
     return [labels.visible(text[slice(*at)]) for at in found.sequence.offsets]
-
-
-RANKED = Ranked("token", _names, lambda found: bool(found.signed))
 
 
 def answer(
@@ -78,8 +76,14 @@ def answer(
     )
 
 
-def strip(item: Item, level: Level, limit: float | None, key: str = "") -> None:
-    """One method's scores as coloured tokens, with its legend."""
+def strip(
+    item: Item, level: Level, limit: float | None, key: str = "", faint: Collection[int] = ()
+) -> None:
+    """One method's scores as coloured tokens, with its legend.
+
+    Args:
+        faint: positions that stand back.
+    """
     found = cast(TokenExplanation, item.explanation)
     theme = palette.theme(theme_name())
     cells = tokens.cells(found, level)
@@ -89,7 +93,7 @@ def strip(item: Item, level: Level, limit: float | None, key: str = "") -> None:
     largest = tokens.limit(cells)
     scale = limit or largest
     total = float(np.nansum(np.abs([cell.score for cell in cells]))) or 1.0
-    drawn = [_cell(cell, scale, total, theme) for cell in cells]
+    drawn = [_cell(cell, scale, total, theme, faint) for cell in cells]
     token_strip(
         drawn,
         key=f"strip.{item.request.explainer}.{level}.{key}",
@@ -99,6 +103,14 @@ def strip(item: Item, level: Level, limit: float | None, key: str = "") -> None:
     _legend(scale, found.unit, theme, signed=found.signed)
     if "mass" in found.values:
         st.caption(hops.mass(found))
+
+
+def _apart(item: Item, key: str) -> None:
+    found = dataclasses.replace(cast(TokenExplanation, item.explanation), unit="rank spread")
+    strip(dataclasses.replace(item, explanation=found), "token", None, key)
+
+
+RANKED = Ranked("token", _names, lambda found: bool(found.signed), _apart)
 
 
 def stored(found: TokenExplanation, key: str) -> None:
@@ -128,7 +140,13 @@ def shared_limits(found: Sequence[TokenExplanation], level: Level) -> list[float
     return [largest * total for total in totals]
 
 
-def _cell(cell: tokens.Cell, limit: float, total: float, theme: palette.Theme) -> dict[str, Any]:
+def _cell(
+    cell: tokens.Cell,
+    limit: float,
+    total: float,
+    theme: palette.Theme,
+    faint: Collection[int],
+) -> dict[str, Any]:
     unknown = bool(np.isnan(cell.score))
     fill = "" if unknown else palette.colour(cell.score, limit, theme)
     score = (
@@ -140,6 +158,7 @@ def _cell(cell: tokens.Cell, limit: float, total: float, theme: palette.Theme) -
             ("nan", unknown and not cell.explained),
             ("explained", cell.explained),
             ("gold", cell.gold),
+            ("faint", not unknown and set(range(cell.start, cell.stop)) <= set(faint)),
         )
         if on
     ]

@@ -13,6 +13,7 @@ from components import (
     concept_gallery,
     concept_source,
     decision_sanity,
+    decision_stable,
     decision_views,
     expert_views,
     export,
@@ -142,8 +143,8 @@ if role == "slicing":
     most = slice_views.largest(done)
     compare.grid(compared, lambda item: slice_views.panel(item, most), f"{PREFIX}.grid")
 elif role == "attribution":
-    end = decision_views.limit(done) if scale == decision_views.SHARED else None
-    compare.grid(compared, lambda item: decision_views.panel(item, end), f"{PREFIX}.grid")
+    ends = decision_views.limits(done) if scale == decision_views.SHARED else None
+    compare.grid(compared, lambda item: decision_views.panel(item, ends), f"{PREFIX}.grid")
 else:
     compare.grid(compared, expert_views.panel, f"{PREFIX}.grid", across=1)
 if not done:
@@ -151,7 +152,13 @@ if not done:
 
 TABS = {
     "slicing": ("Slices", "Known groups", "Two slicings", "How they were found"),
-    "attribution": ("Faithfulness", "Sanity", "Agreement", "What the head was given"),
+    "attribution": (
+        "Faithfulness",
+        "Stability",
+        "Sanity",
+        "Agreement",
+        "What the head was given",
+    ),
     "view": (),
 }
 names = [*TABS[role], "Samples", "Export"]
@@ -187,6 +194,9 @@ if shown("Faithfulness"):
             decision_views.BOARD,
             f"{PREFIX}.scores",
         )
+if shown("Stability"):
+    with tabs["Stability"]:
+        decision_stable.panel(opened, table, done, f"{PREFIX}.stable")
 if shown("Sanity"):
     with tabs["Sanity"]:
         decision_sanity.panel(opened, digest, table, done, f"{PREFIX}.sanity")

@@ -127,7 +127,7 @@ if tabs["Many graphs"].open:
         graph_many.panel(opened, sets, graphs, f"{PREFIX}.many")
 if tabs["Stability"].open:
     with tabs["Stability"]:
-        graph_stable.panel(opened, sets, graphs, done, f"{PREFIX}.stable")
+        graph_stable.panel(opened, graphs, done, f"{PREFIX}.stable")
 if tabs["Sanity"].open:
     with tabs["Sanity"]:
         graph_sanity.panel(opened, sets, graphs, done, f"{PREFIX}.sanity")

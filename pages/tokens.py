@@ -17,6 +17,8 @@ from components import (
     reading,
     shorter,
     suite,
+    token_sanity,
+    token_stable,
     token_views,
 )
 from components.frame import inside, step
@@ -182,22 +184,14 @@ views = [item for item in compared if item.explainer.role == "view"]
 compare.grid([item for item in compared if item not in views], draw, "t.grid")
 compare.grid(views, draw, "t.views", across=1)
 
-scores_tab, read_tab, agree_tab, heads_tab, table_tab, saw_tab, export_tab = st.tabs(
-    [
-        "Faithfulness",
-        "Read",
-        "Agreement",
-        "Attention heads",
-        "Top tokens",
-        "What the model saw",
-        "Export",
-    ],
-    key="t.tabs",
-    default="Read" if len(continuation.sequence.answer) >= LONG_ANSWER else "Faithfulness",
-    on_change="rerun",
+TABS = ("Faithfulness", "Read", "Stability", "Sanity", "Agreement", "Attention heads", "Top tokens",
+        "What the model saw", "Export")  # fmt: skip
+first_tab = "Read" if len(continuation.sequence.answer) >= LONG_ANSWER else "Faithfulness"
+tabs = dict(
+    zip(TABS, st.tabs(TABS, key="t.tabs", default=first_tab, on_change="rerun"), strict=True)
 )
-if scores_tab.open:
-    with scores_tab:
+if tabs["Faithfulness"].open:
+    with tabs["Faithfulness"]:
         # A method that was cancelled or refused is not scored: scoring would compute it after all.
         wanted_scores = plan.score_requests(
             opened, continuation, tuple(item.request for item in scored_maps)
@@ -206,21 +200,27 @@ if scores_tab.open:
         names = [item.title if item else "random" for item in about]
         rows = zip(names, compare.items(wanted_scores), about, strict=True)
         judge.scoreboard(list(rows), token_views.BOARD, "t.scores")
-if read_tab.open:
-    with read_tab:
+if tabs["Read"].open:
+    with tabs["Read"]:
         reading.panel(opened, continuation, "t.read")
-if agree_tab.open:
-    with agree_tab:
+if tabs["Stability"].open:
+    with tabs["Stability"]:
+        token_stable.panel(opened, continuation, done, "t.stable")
+if tabs["Sanity"].open:
+    with tabs["Sanity"]:
+        token_sanity.panel(opened, continuation, done, "t.sanity")
+if tabs["Agreement"].open:
+    with tabs["Agreement"]:
         judge.agree(compared, token_views.RANKED, "t.agree")
-if heads_tab.open:
-    with heads_tab:
+if tabs["Attention heads"].open:
+    with tabs["Attention heads"]:
         token_views.heatmaps(compared, "t.heads")
-if table_tab.open:
-    with table_tab:
+if tabs["Top tokens"].open:
+    with tabs["Top tokens"]:
         token_views.table(compared, level, "t.top")
-if saw_tab.open:
-    with saw_tab:
+if tabs["What the model saw"].open:
+    with tabs["What the model saw"]:
         token_views.saw(continuation)
-if export_tab.open:
-    with export_tab:
+if tabs["Export"].open:
+    with tabs["Export"]:
         export.panel(compared, opened.family, files, "t.export")

@@ -8,6 +8,7 @@ from typing import Any
 from backend.concepts.cb_slice import CBSlice
 from backend.concepts.concept_faithfulness import ConceptFaithfulness
 from backend.concepts.concept_flip import ConceptFlip
+from backend.concepts.consensus import ConceptConsensus
 from backend.concepts.domino import Domino
 from backend.concepts.examples import OWN
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
@@ -55,6 +56,7 @@ FAMILY = Family(
         ConceptFlip,
         GradientXConcept,
         IntegratedGradientsConcepts,
+        ConceptConsensus,
         MixtureOfExperts,
     ),
     steps=(TrainCbm, SliceScore, ConceptFaithfulness),

@@ -75,12 +75,12 @@ def card(explanation: ConceptExplanation, table: ConceptTable, picture: bytes) -
 def command(request: Request, table: ConceptTable, out: str = "out") -> str:
     """The command line that makes this request again, quoted for a shell."""
     target = ConceptTarget.model_validate(request.target)
-    words = ["python", "-m", "backend", "explain", "concepts", "--explainer", request.explainer]
+    words = ["python", "-m", "backend", "explain", "concepts", *files.explainer_words(request)]
     words += _table_words(table)
     for flag, value in (("--sample", target.sample), ("--label", target.label)):
         if value is not None:
             words += [flag, str(value)]
-    words += files.settings(request.parameters)
+    words += files.parameter_words(request)
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
 

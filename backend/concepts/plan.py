@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from backend import consensus
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget, Recipe
 from backend.explanation import Comparison, Request
 
@@ -57,17 +58,19 @@ def requests(comparison: Comparison, table: str) -> tuple[Request, ...]:
     """
     asked = ConceptTarget.model_validate(comparison.target)
     target = asked.model_copy(update={"recipe": None}).model_dump(mode="json")
-    return tuple(
-        Request(
-            family=comparison.family,
-            explainer=choice.explainer,
-            model=comparison.model,
-            input=table,
-            target=target,
-            parameters=choice.parameters,
-            seed=comparison.seed,
-        )
-        for choice in comparison.choices
+    return consensus.joined(
+        [
+            Request(
+                family=comparison.family,
+                explainer=choice.explainer,
+                model=comparison.model,
+                input=table,
+                target=target,
+                parameters=choice.parameters,
+                seed=comparison.seed,
+            )
+            for choice in comparison.choices
+        ]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.catalogue import find
+from backend.catalogue import draws, find
 from backend.concepts import files, plan
 from backend.concepts.concept_metrics import METRICS
 from backend.concepts.explanation import ConceptTable, ConceptTarget
@@ -51,10 +51,7 @@ def cases(
         one = comparison.model_copy(update={"target": target})
         requests = plan.requests(one, digest)
         again = tuple(
-            tuple(
-                request.model_copy(update={"seed": (request.seed + seed) % 2**32})
-                for seed in range(1, seeds if find(request).uses_seed else 1)
-            )
+            tuple(request.at_seed(seed) for seed in range(1, seeds if draws(request) else 1))
             for request in requests
         )
         name = table.references[sample] if table.references else ""

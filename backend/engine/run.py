@@ -39,10 +39,12 @@ class WorkerRun:
         dtype: str,
         seed: int,
         subject: Explanation | None,
+        members: Sequence[Explanation] = (),
         report: Callable[[float, float, str], None],
         cancelled: Callable[[], bool],
     ) -> None:
-        self.device, self.dtype, self.seed, self.subject = device, dtype, seed, subject
+        self.device, self.dtype, self.seed = device, dtype, seed
+        self.subject, self.members = subject, members
         self._report, self._cancelled = report, cancelled
         self.warnings: list[str] = []
         self.forward_passes = self.backward_passes = 0

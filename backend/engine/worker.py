@@ -104,6 +104,7 @@ class Worker:
             dtype=request.model.precision,
             seed=request.seed,
             subject=self.explanation(request.subject, job) if request.subject else None,
+            members=[self.explanation(member, job) for member in request.members],
             report=lambda done, total, what: self._report(job, done, total, what),
             cancelled=lambda: job in self.cancelled,
         )
@@ -160,7 +161,8 @@ class Worker:
         config = models.config(ref, family, self.settings) or {}
         if reason := family.unsupported(config):
             raise ModelError(reason)
-        name = f"{family.id}/{ref.precision}/{models.fingerprint(ref, family, self.settings)}"
+        content = models.fingerprint(ref, family, self.settings)
+        name = f"{family.id}/{ref.precision}/{content}/{ref.reinitialised}"
         if name not in self.loaded:
             self._report(job, 0, 1, "loading the model")
             self._make_room(_weight_bytes(folder, ref))

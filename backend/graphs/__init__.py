@@ -7,6 +7,7 @@ from typing import Any
 
 from backend.explainer import Family, Preset
 from backend.explanation import ModelRef
+from backend.graphs.consensus import GraphConsensus
 from backend.graphs.edge_occlusion import EdgeOcclusion
 from backend.graphs.examples import OWN
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
@@ -64,6 +65,7 @@ FAMILY = Family(
         EdgeOcclusion,
         SubgraphX,
         GatAttention,
+        GraphConsensus,
         RandomEdges,
     ),
     steps=(TrainGnn, FitMSExplainer, FitPGExplainer, GraphFaithfulness, GraphSuite),

@@ -80,14 +80,14 @@ def card(explanation: GraphExplanation, graphs: GraphSet, picture: bytes) -> byt
 def command(request: Request, graphs: GraphSet, out: str = "out") -> str:
     """The command line that makes this request again, quoted for a shell."""
     target = GraphTarget.model_validate(request.target)
-    words = ["python", "-m", "backend", "explain", "graphs", "--explainer", request.explainer]
+    words = ["python", "-m", "backend", "explain", "graphs", *files.explainer_words(request)]
     words += _source_words(graphs)
     for flag, value in (
         ("--graph", target.graph), ("--node", target.node), ("--label", target.label)
     ):  # fmt: skip
         if value is not None:
             words += [flag, str(value)]
-    words += files.settings(request.parameters)
+    words += files.parameter_words(request)
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from backend import consensus
 from backend.catalogue import find
 from backend.explainer import Explainer
 from backend.explanation import Choice, Comparison, Request
@@ -61,19 +62,26 @@ def set_of(explanation: GraphExplanation) -> GraphSet:
 def requests(comparison: Comparison, sets: Sets) -> tuple[Request, ...]:
     """One request a chosen explainer; of those that learn, the fit is its subject."""
     target = _plain(comparison)
-    return tuple(
-        Request(
-            family=comparison.family,
-            explainer=choice.explainer,
-            model=comparison.model,
-            input=sets.explained,
-            target=target,
-            parameters=choice.parameters,
-            seed=comparison.seed,
-            subject=fit_request(comparison, choice, sets),
-        )
-        for choice in comparison.choices
+    return consensus.joined(
+        [
+            Request(
+                family=comparison.family,
+                explainer=choice.explainer,
+                model=comparison.model,
+                input=sets.explained,
+                target=target,
+                parameters=choice.parameters,
+                seed=comparison.seed,
+                subject=fit_request(comparison, choice, sets),
+            )
+            for choice in comparison.choices
+        ]
     )
+
+
+def request(comparison: Comparison, sets: Sets, explainer: str) -> Request:
+    """The request of one of the chosen explainers."""
+    return next(one for one in requests(comparison, sets) if one.explainer == explainer)
 
 
 def fit_request(comparison: Comparison, choice: Choice, sets: Sets) -> Request | None:
@@ -119,10 +127,13 @@ def score_requests(subjects: Iterable[Request]) -> tuple[Request, ...]:
 def suite_requests(comparison: Comparison, sets: Sets, graphs: int) -> tuple[Request, ...]:
     """One request a chosen explainer, and one for random rankings: its scores over many graphs.
 
+    A consensus is of explanations of one input, so it has none; a study scores it.
+
     Args:
         graphs: how many items, from the set's test items in their order.
     """
-    named = [(c, {"explainer": c.explainer, "settings": c.parameters}) for c in comparison.choices]
+    chosen = [c for c in comparison.choices if c.explainer != consensus.ID]
+    named = [(c, {"explainer": c.explainer, "settings": c.parameters}) for c in chosen]
     label = GraphTarget().model_dump(mode="json")
     shared: dict[str, Any] = {
         "family": comparison.family,
@@ -143,32 +154,9 @@ def suite_requests(comparison: Comparison, sets: Sets, graphs: int) -> tuple[Req
     return (*found, Request(**shared, parameters={"explainer": "", "graphs": graphs}))
 
 
-def at_seed(comparison: Comparison, offset: int) -> Comparison:
-    """The comparison with another seed of its explainers; the GNN stays the same."""
-    return comparison.model_copy(update={"seed": (comparison.seed + offset) % 2**32})
-
-
-def only(comparison: Comparison, explainer: str) -> Comparison:
-    """The comparison with one of its explainers alone."""
-    choices = tuple(c for c in comparison.choices if c.explainer == explainer)
-    return comparison.model_copy(update={"choices": choices})
-
-
 def learns(explainer: Explainer) -> bool:
     """Whether it is fitted to a GNN before it explains."""
     return _fit(explainer) is not None
-
-
-def seeded(comparison: Comparison) -> Comparison:
-    """The comparison with only those explainers that draw random numbers, fits included."""
-    random = tuple(choice for choice in comparison.choices if _draws(comparison, choice.explainer))
-    return comparison.model_copy(update={"choices": random})
-
-
-def _draws(comparison: Comparison, name: str) -> bool:
-    explainer = find(_named(comparison, name))
-    step = _fit(explainer)
-    return explainer.uses_seed or (step is not None and find(_named(comparison, step)).uses_seed)
 
 
 def _fit(explainer: Explainer) -> str | None:

@@ -20,6 +20,7 @@ class RandomEdges(Explainer):
     how_to_read = "Scores drawn by lot. A method whose numbers are no better has found nothing."
     libraries = ("numpy",)
     uses_seed = True
+    control = True
 
     def explain(
         self, model: Any, input: GraphSet, target: GraphTarget, parameters: Any, run: Run

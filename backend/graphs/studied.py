@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.catalogue import find
+from backend.catalogue import draws, find
 from backend.explanation import Comparison
 from backend.graphs import files, items, plan
 from backend.graphs.explanation import GraphSet
@@ -38,16 +38,14 @@ def cases(
         most: items at most.
         seeds: explanations of each item by a method that draws random numbers.
     """
-    random = {choice.explainer for choice in plan.seeded(comparison).choices}
     found = []
     for item in items.to_score(graphs, most).tolist():
         target = items.target(graphs, item).model_dump(mode="json")
         one = comparison.model_copy(update={"target": target})
         asked = plan.requests(one, sets)
-        others = [plan.requests(plan.at_seed(one, seed), sets) for seed in range(1, seeds)]
         again = tuple(
-            tuple(other[m] for other in others) if request.explainer in random else ()
-            for m, request in enumerate(asked)
+            tuple(request.at_seed(seed) for seed in range(1, seeds if draws(request) else 1))
+            for request in asked
         )
         recipe = comparison.target.get("recipe")
         found.append(

@@ -15,6 +15,7 @@ from backend.tokens.attention_norm import AttentionNorm
 from backend.tokens.attention_rollout import AttentionRollout
 from backend.tokens.attention_sinks import AttentionSinks
 from backend.tokens.attn_lrp import AttnLRP
+from backend.tokens.consensus import TokenConsensus
 from backend.tokens.continuation import Continuation
 from backend.tokens.contributed import Contributed
 from backend.tokens.contribution_weights import ContributionWeights
@@ -66,6 +67,7 @@ FAMILY = Family(
         LeaveOneOut,
         KeyMasking,
         ShapPartition,
+        TokenConsensus,
         LogitLens,
         AttentionSinks,
         SinkOrigin,

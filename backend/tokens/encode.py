@@ -72,7 +72,7 @@ def encode(
     shift = len(head.text)
     offsets += [(a + shift, b + shift) for a, b in spans(tail.text, tail.raw)]
     special = _special_ids(tokenizer)
-    ids = head.ids + tail.ids
+    ids = _with(head.ids, prompt.replaced, vocabulary) + tail.ids
     roles = [_role(span, contents, prompt.chat) for span in offsets[: len(head.ids)]]
     roles += ["answer"] * len(tail.ids)
     return Tokens(
@@ -80,10 +80,27 @@ def encode(
         text=head.text + tail.text,
         offsets=tuple(offsets),
         roles=tuple(roles),
-        special=tuple(i in special for i in ids),
+        special=tuple(i in special for i in head.ids + tail.ids),
         prompt_length=len(head.ids),
         gold=_gold(prompt, contents, offsets[: len(head.ids)]),
     )
+
+
+def _with(ids: list[int], replaced: Sequence[tuple[int, int]], vocabulary: int) -> list[int]:
+    """The prompt's ids with others in the place of some.
+
+    Raises:
+        InputError: there is no such position or id.
+    """
+    found = list(ids)
+    for position, other in replaced:
+        if not 0 <= position < len(ids) or not 0 <= other < vocabulary:
+            raise InputError(
+                f"Token {position} of this prompt cannot be replaced with id {other}.",
+                todo="Ask for the prompt as it is.",
+            )
+        found[position] = other
+    return found
 
 
 def _plain(tokenizer: Any, prompt: Prompt) -> tuple[Pieces, list[Content]]:

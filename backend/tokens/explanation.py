@@ -26,11 +26,14 @@ class Prompt(Bundle):
     """What is brought in: messages, whether to wrap them in the chat template, known evidence.
 
     `gold` holds character spans of the last user message that are known to decide the answer.
+    `replaced` puts other ids in the place of tokens, as (position, id): noise on the prompt. Texts
+    and roles stay those of the prompt.
     """
 
     messages: tuple[Message, ...]
     chat: bool = False
     gold: tuple[tuple[int, int], ...] = ()
+    replaced: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, text: str, *, system: str = "", chat: bool = False) -> Prompt:

@@ -68,14 +68,14 @@ def card(explanation: TokenExplanation, prompt: Prompt, picture: bytes) -> bytes
 def command(request: Request, prompt: Prompt, out: str = "out") -> str:
     """The command line that makes this request again, quoted for a shell."""
     target = Target.model_validate(request.target)
-    words = ["python", "-m", "backend", "explain", "tokens", "--explainer", request.explainer]
+    words = ["python", "-m", "backend", "explain", "tokens", *files.explainer_words(request)]
     words += _prompt_words(prompt)
     words += ["--model", request.model.label(), "--precision", request.model.precision]
     if target.ids is not None:
         words += ["--target-ids", ",".join(map(str, target.ids))]
     if target.span is not None:
         words += ["--span", ",".join(map(str, target.span))]
-    words += files.settings(request.parameters)
+    words += files.parameter_words(request)
     words += ["--seed", str(request.seed), "--out", out]
     return shlex.join(words)
 

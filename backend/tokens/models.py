@@ -30,6 +30,8 @@ from backend.tokens.states import Kept
 
 __all__ = ["DecoderModel", "convert", "load", "neutral_id"]
 
+KEPT_BY_REINITIALISED = 16
+"""Which part of the memory for passes a re-initialised model gets."""
 ENCODED = 8
 """Prompts with answers whose tokens an adapter remembers: every explainer asks for the same."""
 
@@ -95,7 +97,7 @@ class DecoderModel:
             InputError: the prompt is empty or too long, the answer is empty or not in the
                 vocabulary, or a chat is asked of a model without a chat template.
         """
-        key = (prompt.messages, prompt.chat, prompt.gold, tuple(answer_ids), answer_text)
+        key = (prompt.digest(), tuple(answer_ids), answer_text)
         tokens = self._encoded.get(key)
         if tokens is None:
             tokens = encode.encode(self.tokenizer, prompt, answer_ids, answer_text, self.vocabulary)
@@ -250,6 +252,8 @@ def load(folder: Path, ref: ModelRef, device: str) -> DecoderModel:
     Raises:
         ModelError: transformers cannot load it, or the adapter cannot serve it.
     """
+    from backend.tokens.reinitialised import reinitialise
+
     common: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, **common)
@@ -262,4 +266,10 @@ def load(folder: Path, ref: ModelRef, device: str) -> DecoderModel:
         )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(f"{ref.label()} cannot be loaded: {error}") from error
-    return DecoderModel(hf.to(device), tokenizer)
+    if ref.reinitialised is None:
+        return DecoderModel(hf.to(device), tokenizer)
+    reinitialise(hf, ref.reinitialised.depth, ref.reinitialised.seed)
+    model = DecoderModel(hf.to(device), tokenizer)
+    # Many of them are loaded at a time, and each explains little.
+    model.kept = Kept(int(settings().pass_memory_gb * 1e9) // KEPT_BY_REINITIALISED)
+    return model

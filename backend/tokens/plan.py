@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend import consensus
 from backend.explanation import Comparison, Request
 from backend.tokens.explanation import Target, TokenExplanation
 
@@ -25,17 +26,19 @@ def shorten_request(comparison: Comparison) -> Request:
 
 def requests(comparison: Comparison, continuation: TokenExplanation) -> tuple[Request, ...]:
     """One request a chosen explainer, all about the same tokens of the same answer."""
-    return tuple(
-        Request(
-            family=comparison.family,
-            explainer=choice.explainer,
-            model=comparison.model,
-            input=comparison.input,
-            target=_target(comparison, continuation),
-            parameters=choice.parameters,
-            seed=comparison.seed,
-        )
-        for choice in comparison.choices
+    return consensus.joined(
+        [
+            Request(
+                family=comparison.family,
+                explainer=choice.explainer,
+                model=comparison.model,
+                input=comparison.input,
+                target=_target(comparison, continuation),
+                parameters=choice.parameters,
+                seed=comparison.seed,
+            )
+            for choice in comparison.choices
+        ]
     )
 
 

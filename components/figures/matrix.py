@@ -20,9 +20,16 @@ from components.figures.palette import (
 )
 from components.figures.palette import theme as theme_of
 
+MOST_ENDS = 6
+"""Methods up to which a cell has room for its interval; the pointer always shows it."""
+
 
 def agreement(
-    names: Sequence[str], matrix: np.ndarray, theme: str = "light", title: str = "Agreement"
+    names: Sequence[str],
+    matrix: np.ndarray,
+    theme: str = "light",
+    title: str = "Agreement",
+    ends: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> go.Figure:
     """A matrix of pairwise agreement with its numbers; NaN is grey with a dash.
 
@@ -30,6 +37,7 @@ def agreement(
 
     Args:
         matrix: [M, M], -1 to 1, or 0 to 1 where none of it is negative and it is no correlation.
+        ends: [M, M] lower and upper ends of intervals, NaN where there is none.
     """
     look = theme_of(theme)
     values = np.asarray(matrix, dtype=np.float64)
@@ -47,12 +55,14 @@ def agreement(
         xgap=2,
         ygap=2,
     )
-    _numbers(figure, names, values, lambda v: on_scale((v - low) / (1 - low), scale), look)
+    limits = ends or (np.full_like(values, np.nan), np.full_like(values, np.nan))
+    _numbers(figure, names, values, limits, lambda v: on_scale((v - low) / (1 - low), scale), look)
     shown = [escape(shorten(name, 16)) for name in names]
     numbered(figure, shown, shown)
     bar = color_axis(look, scale, (low, 1.0), title)
     figure.update_layout(coloraxis=bar, dragmode=False, clickmode="event+select")
-    done = frame(figure, look, title, [], 46 * len(names) + 130)
+    row = 56 if ends is not None and len(names) <= MOST_ENDS else 46
+    done = frame(figure, look, title, [], row * len(names) + 130)
     return done.update_layout(plot_bgcolor=look.neutral)
 
 
@@ -60,6 +70,7 @@ def _numbers(
     figure: go.Figure,
     names: Sequence[str],
     values: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
     shade: Callable[[float], str],
     theme: Theme,
 ) -> None:
@@ -72,12 +83,15 @@ def _numbers(
         y=[i for i, _, _ in cells],
         mode="markers+text",
         marker={"size": 30, "opacity": 0, "symbol": "square"},
-        text=["–" if math.isnan(v) else f"{v:.2f}".replace("-", "−") for _, _, v in cells],
+        text=[
+            _number(v) + (_below(ends, i, j) if len(names) <= MOST_ENDS else "")
+            for i, j, v in cells
+        ],
         textfont={"color": [ink_on(s) for s in shades], "size": 13 if len(names) < 8 else 11},
         customdata=[[names[i], names[j]] for i, j, _ in cells],
         hovertext=[
             f"{escape(names[i])} and {escape(names[j])}: "
-            + ("not defined" if math.isnan(v) else f"{v:.3f}")
+            + ("not defined" if math.isnan(v) else f"{v:.3f}{_between(ends, i, j)}")
             for i, j, v in cells
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -85,3 +99,22 @@ def _numbers(
         selected={"marker": {"opacity": 0}},
         showlegend=False,
     )
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+
+
+def _below(ends: tuple[np.ndarray, np.ndarray], i: int, j: int) -> str:
+    """The interval of two different methods under their number."""
+    low, high = (float(end[i, j]) for end in ends)
+    if i == j or math.isnan(low) or math.isnan(high):
+        return ""
+    return f'<br><span style="font-size:9px">{_number(low)} to {_number(high)}</span>'
+
+
+def _between(ends: tuple[np.ndarray, np.ndarray], i: int, j: int) -> str:
+    low, high = (float(end[i, j]) for end in ends)
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f"<br>95 % interval {_number(low)} to {_number(high)}"

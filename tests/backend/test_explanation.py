@@ -10,6 +10,7 @@ from backend.explanation import (
     Identity,
     ModelRef,
     Provenance,
+    Reinitialised,
     Request,
 )
 
@@ -57,6 +58,12 @@ REQUESTS = {
     "deep order": {"parameters": {"steps": 3, "deep": {"list": [{"x": 0.5}, 1], "flag": True}}},
     "true is not 1": {"parameters": {"steps": 3, "deep": {"list": [1, {"x": 0.5}], "flag": 1}}},
     "seed": {"seed": 2},
+    "model reinitialised": {"model": ref(reinitialised=Reinitialised(depth=1))},
+    "model reinitialised deeper": {"model": ref(reinitialised=Reinitialised(depth=2))},
+    "model reinitialised otherwise": {"model": ref(reinitialised=Reinitialised(depth=1, seed=1))},
+    "members": {"members": (SUBJECT,)},
+    "members twice": {"members": (SUBJECT, SUBJECT)},
+    "members seed": {"members": (SUBJECT.model_copy(update={"seed": 9}),)},
     "no subject": {"subject": None},
     "subject seed": {"subject": SUBJECT.model_copy(update={"seed": 9})},
     "subject input": {"subject": SUBJECT.model_copy(update={"input": "c" * 64})},
@@ -84,7 +91,8 @@ def test_no_field_of_a_request_is_forgotten():
     """A field added later must be listed above."""
     tried = {name.split()[0] for name in REQUESTS} | {"parameters", "target", "subject"}
     assert {f.rstrip("s") for f in Request.model_fields} <= {t.rstrip("s") for t in tried}
-    assert set(ModelRef.model_fields) == {"name", "source", "revision", "precision"}
+    known = {"name", "source", "revision", "precision", "reinitialised"}
+    assert set(ModelRef.model_fields) == known
 
 
 def test_all_keys_differ():

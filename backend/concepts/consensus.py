@@ -1,0 +1,37 @@
+"""The consensus of several attributions of one decision."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from backend import consensus
+from backend.concepts.decided import decided
+from backend.concepts.decision import Decision
+from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
+from backend.explainer import Run
+
+
+class ConceptConsensus(consensus.Consensus):
+    """Mean ranking of concepts.
+
+    Arrays and values as `backend.concepts.decided` and `backend.consensus.Consensus` have them.
+    """
+
+    family = "concepts"
+    libraries = ("scikit-learn", "numpy")
+
+    def told(
+        self,
+        input: ConceptTable,
+        target: ConceptTarget,
+        run: Run,
+        arrays: dict[str, np.ndarray],
+        values: dict[str, Any],
+    ) -> ConceptExplanation:
+        found = decided(
+            Decision.of(input, target, "mean"), arrays["scores"], run, base=None, values=values
+        )
+        return dataclasses.replace(found, arrays=arrays, unit=consensus.UNIT)
