@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import wilcoxon
 
+from backend import consensus
 from backend.agreement import agreement
 from backend.bootstrap import Interval, interval
 from backend.explanation import Comparison, Explanation, Request
@@ -35,7 +36,10 @@ STABILITY = Metric(
     "stability", "Stability", True, "Mean rank correlation of a method's explanations over seeds."
 )
 AGREEMENT = Metric(
-    "agreement", "Agreement", True, "Mean rank correlation with the other methods' explanations."
+    "agreement",
+    "Agreement",
+    True,
+    "Mean rank correlation with the other methods' explanations, a consensus left out.",
 )
 SECONDS = Metric("seconds", "Seconds", False, "An explanation, without what a method learned.")
 
@@ -102,12 +106,21 @@ class Study:
 
     Attributes:
         values: metric id -> [M, C]; NaN where it is not defined or not there.
+        pairs: [M - 1, M - 1, C] rank correlation of two methods on each case; NaN likewise.
     """
 
     methods: tuple[str, ...]
     cases: tuple[str, ...]
     metrics: tuple[Metric, ...]
     values: Mapping[str, np.ndarray]
+    pairs: np.ndarray
+
+    @functools.cached_property
+    def agreement(self) -> tuple[tuple[Interval, ...], ...]:
+        """[M - 1][M - 1] mean rank correlation over the cases, with its bootstrap interval."""
+        return tuple(
+            tuple(interval(pair[np.isfinite(pair)].tolist()) for pair in row) for row in self.pairs
+        )
 
     @functools.cached_property
     def cells(self) -> dict[str, tuple[Cell, ...]]:
@@ -151,6 +164,7 @@ def study(
     names = (*methods, RANDOM)
     columns = (*metrics, STABILITY, AGREEMENT, SECONDS)
     values = {metric.id: np.full((len(names), len(titles)), np.nan) for metric in columns}
+    pairs = np.full((len(methods), len(methods), len(titles)), np.nan)
     for c, case in enumerate(measured):
         for m, score in enumerate(case.scores):
             for metric in metrics:
@@ -165,9 +179,11 @@ def study(
                 runs = [each.arrays["scores"].astype(np.float64) for each in seeds]
                 mean = stability(runs).correlation.mean
                 values[STABILITY.id][m, c] = np.nan if mean is None else mean
-        values[AGREEMENT.id][: len(methods), c] = _agreement(case.asked)
+        pairs[:, :, c] = _pairs(case.asked)
+        values[AGREEMENT.id][: len(methods), c] = _agreement(pairs[:, :, c], methods)
     kept = tuple(metric for metric in columns if np.isfinite(values[metric.id]).any())
-    return Study(names, tuple(titles), kept, {metric.id: values[metric.id] for metric in kept})
+    known = {metric.id: values[metric.id] for metric in kept}
+    return Study(names, tuple(titles), kept, known, pairs)
 
 
 def direction(metric: Metric) -> int:
@@ -219,16 +235,23 @@ def _row(metric: Metric, values: np.ndarray) -> tuple[Cell, ...]:
     return tuple(Cell(one, m in known and one.mean == top, p.get(m)) for m, one in enumerate(means))
 
 
-def _agreement(asked: Sequence[Explanation | None]) -> np.ndarray:
-    """[methods] mean rank correlation with the others; NaN without another one to compare with."""
+def _pairs(asked: Sequence[Explanation | None]) -> np.ndarray:
+    """[methods, methods] rank correlation; NaN where one is missing or ranks nothing."""
     there = [m for m, one in enumerate(asked) if one is not None]
-    found = np.full(len(asked), np.nan)
-    if len(there) < 2:
-        return found
+    found = np.full((len(asked), len(asked)), np.nan)
     scores = [one.arrays["scores"].astype(np.float64) for one in asked if one is not None]
-    matrix = agreement([str(m) for m in there], scores).spearman.copy()
-    np.fill_diagonal(matrix, np.nan)
-    for row, m in zip(matrix, there, strict=True):
-        known = row[np.isfinite(row)]
+    found[np.ix_(there, there)] = agreement([str(m) for m in there], scores).spearman
+    return found
+
+
+def _agreement(pairs: np.ndarray, methods: Sequence[str]) -> np.ndarray:
+    """[methods] mean rank correlation with the others; NaN without another one to compare with.
+
+    A consensus is made of the others: with it they do not agree by themselves.
+    """
+    found = np.full(len(methods), np.nan)
+    for m, row in enumerate(pairs):
+        others = [o for o, name in enumerate(methods) if o != m and name != consensus.ID]
+        known = row[others][np.isfinite(row[others])]
         found[m] = known.mean() if len(known) else np.nan
     return found

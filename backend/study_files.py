@@ -41,6 +41,7 @@ def files(found: Study, asked: Studied) -> dict[str, bytes]:
     return {
         "inputs.csv": csv_of_cases(found),
         "means.csv": csv_of_means(found),
+        "agreement.csv": csv_of_agreement(found),
         "study.tex": latex(found, titles, asked.about).encode(),
         "study.html": report(found, titles, asked).encode(),
         **asked.beside(),
@@ -75,6 +76,18 @@ def csv_of_means(found: Study) -> bytes:
         for method, cell in zip(found.methods, cells, strict=True)
     )
     return csv.table(("metric", "method", "mean", "low", "high", "n", "best", "p"), rows)
+
+
+def csv_of_agreement(found: Study) -> bytes:
+    """A row a pair of methods: mean rank correlation, ends of its 95 % interval, inputs."""
+    names = found.methods[:-1]
+    rows = (
+        [names[i], names[j], _number(one.mean), _number(one.low), _number(one.high), one.n]
+        for i, row in enumerate(found.agreement)
+        for j, one in enumerate(row)
+        if i < j
+    )
+    return csv.table(("method", "other", "mean", "low", "high", "n"), rows)
 
 
 def latex(found: Study, titles: Sequence[str], about: str) -> str:
@@ -137,6 +150,10 @@ def report(found: Study, titles: Sequence[str], asked: Studied) -> str:
             for metric in found.metrics
         )
         + "</ul>",
+        "<h2>Agreement</h2>",
+        _agreement(found, titles),
+        "<p>Mean rank correlation (Spearman) of two methods on an input, with 95&nbsp;% bootstrap "
+        "intervals over the inputs.</p>",
         "<h2>Every input</h2>",
         *(_every(found, titles, metric) for metric in found.metrics),
         "<h2>Reproduce</h2>",
@@ -198,11 +215,27 @@ def _mean(cell: Cell) -> str:
     if cell.mean.mean is None:
         return "–"
     text = f"<b>{shown(cell.mean.mean)}</b>" if cell.best else shown(cell.mean.mean)
-    ends = ""
-    if cell.mean.low is not None and cell.mean.high is not None:
-        ends = f"<br><small>[{shown(cell.mean.low)}, {shown(cell.mean.high)}]</small>"
     p = "" if cell.p is None else f"<br><small>p {cell.p:.2g}</small>"
-    return text + (BEHIND if cell.behind else "") + ends + p
+    return text + (BEHIND if cell.behind else "") + _ends(cell.mean) + p
+
+
+def _agreement(found: Study, titles: Sequence[str]) -> str:
+    names = titles[:-1]
+    head = "".join(f"<th>{_text(title)}</th>" for title in ("", *names))
+    rows = []
+    for i, row in enumerate(found.agreement):
+        cells = "".join(
+            f"<td>{'–' if i == j or one.mean is None else shown(one.mean) + _ends(one)}</td>"
+            for j, one in enumerate(row)
+        )
+        rows.append(f"<tr><td>{_text(names[i])}</td>{cells}</tr>")
+    return _wide(head, rows)
+
+
+def _ends(mean: Interval) -> str:
+    if mean.low is None or mean.high is None:
+        return ""
+    return f"<br><small>[{shown(mean.low)}, {shown(mean.high)}]</small>"
 
 
 def _every(found: Study, titles: Sequence[str], metric: Metric) -> str:

@@ -17,9 +17,15 @@ from backend.graphs import items
 from backend.graphs import studied as graphs_studied
 from backend.graphs.explanation import GraphSet, GraphTarget
 from backend.graphs.plan import Sets
+from backend.settings import settings
 from backend.study import Studied
-from components import choose, concept_source, graph_source, trained_here
+from backend.tokens import studied as tokens_studied
+from backend.tokens.explanation import Target as TokenTarget
+from backend.tokens.suite import lean
+from components import choose, concept_source, graph_source, study_prompts, trained_here
 from components.session import engine
+
+ANSWER_TOKENS = 4
 
 
 class Subject(Protocol):
@@ -45,6 +51,58 @@ class Subject(Protocol):
 
     def studied(self, opened: Comparison, inputs: int, seeds: int) -> Studied | None:
         """The study; None while its model is trained, with the progress drawn."""
+
+
+class Tokens:
+    """Answers of a language model to the prompts of a set."""
+
+    what = "prompts"
+
+    def __init__(self, prefix: str) -> None:
+        self.family, self.prefix = catalogue()["tokens"], prefix
+
+    def model(self) -> None:
+        self.ref = choose.model(self.family, self.prefix)
+
+    def inputs(self, opened: Comparison | None) -> bool:
+        self.prompts = study_prompts.chosen(opened, self.prefix)
+        self.length = int(
+            st.number_input(
+                "Answer tokens",
+                min_value=1,
+                max_value=settings().max_new_tokens,
+                value=ANSWER_TOKENS,
+                key=f"{self.prefix}.length",
+                persist_state="session",
+                help="Of the model's own answer, where a prompt brings none.",
+            )
+        )
+        return self.prompts is not None and self.ref is not None
+
+    def explainers(self) -> tuple[Choice, ...]:
+        default = tokens_studied.DEFAULT
+        return choose.explainers(self.family, self.prefix, "attribution", default)
+
+    def chosen(self, choices: tuple[Choice, ...], seed: int) -> Comparison:
+        assert self.prompts is not None and self.ref is not None  # noqa: S101, PT018  looked
+        return Comparison(
+            family=self.family.id,
+            model=self.ref,
+            input=engine().put_input(self.prompts, self.family.id),
+            target=TokenTarget(max_new_tokens=self.length).model_dump(mode="json"),
+            choices=lean(choices, self.family),
+            seed=seed,
+        )
+
+    def seed(self, opened: Comparison) -> None:
+        choose.seed_model(self.family, self.prefix, opened.model)
+        choose.seed_explainers(self.family, self.prefix, opened.choices)
+        study_prompts.seed(opened, self.prefix)
+        asked = TokenTarget.model_validate(opened.target)
+        st.session_state[f"{self.prefix}.length"] = asked.max_new_tokens
+
+    def studied(self, opened: Comparison, inputs: int, seeds: int) -> Studied | None:
+        return study_prompts.prepared(opened, inputs, seeds, self.prefix)
 
 
 class Graphs:
@@ -159,5 +217,9 @@ def _of_samples(
 
 def subject(family: str, prefix: str) -> Subject:
     """The side of a family."""
-    sides: dict[str, type[Graphs] | type[Concepts]] = {"graphs": Graphs, "concepts": Concepts}
+    sides: dict[str, type[Tokens] | type[Graphs] | type[Concepts]] = {
+        "tokens": Tokens,
+        "graphs": Graphs,
+        "concepts": Concepts,
+    }
     return sides[family](f"{prefix}.{family}")

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from backend import study_files
+from backend import consensus, study_files
 from backend.study import FEWEST, LEVEL, Cell, Studied, Study, direction
 from backend.study_files import RANKINGS
+from components.figures import scores
 from components.permalink import PARAMETER
 from components.plain import plain
-from components.session import engine
+from components.session import engine, theme_name
 
 MIME = {"csv": "text/csv", "tex": "text/x-tex", "html": "text/html"}
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
@@ -42,6 +43,32 @@ def means(found: Study, titles: Sequence[str], prefix: str) -> None:
     with st.expander("How to read these numbers"):
         for metric in found.metrics:
             st.markdown(f"**{metric.title}**. {metric.how_to_read}")
+
+
+def agreement(found: Study, titles: Sequence[str], prefix: str) -> None:
+    """How far each two methods agree, a mean over the inputs with its interval."""
+    if len(titles) < 2:
+        return
+    cells = found.agreement
+
+    def matrix(part: str) -> np.ndarray:
+        values = [[getattr(one, part) for one in row] for row in cells]
+        return np.array(values, dtype=np.float64)
+
+    with st.expander("How far the methods agree"):
+        st.plotly_chart(
+            scores.agreement(
+                list(titles),
+                matrix("mean"),
+                theme=theme_name(),
+                title="Rank correlation (Spearman)",
+                ends=(matrix("low"), matrix("high")),
+            ),
+            theme=None,
+            key=f"{prefix}.agreement",
+            alt="Mean rank correlation of each two methods",
+        )
+        st.caption("Means over the inputs, with 95 % bootstrap intervals.")
 
 
 def every(found: Study, asked: Studied, prefix: str) -> None:
@@ -92,7 +119,7 @@ def downloads(found: Study, asked: Studied, prefix: str) -> None:
 def _link(asked: Studied, row: int, method: int) -> None:
     """The way to a case's explanation by one method, on the family's page."""
     case = asked.cases[row]
-    chosen = case.opens.choices[method : method + 1]
+    chosen = consensus.needed(case.opens.choices, asked.methods[method])
     opens = case.opens.model_copy(update={"choices": chosen})
     st.page_link(
         f"pages/{opens.family}.py",

@@ -134,6 +134,7 @@ if found is None:
 for line in study_run.failures(measured, asked):
     st.caption(f":material/warning: Not explained: {line}")
 study_table.means(found, asked.titles, prefix)
+study_table.agreement(found, asked.titles, prefix)
 if len(found.cases) < len(measured):
     st.stop()
 study_table.every(found, asked, prefix)

@@ -27,6 +27,9 @@ class Desk:
         arguments.add(parser)
         work.add(parser)
 
+    def add_study(self, parser: argparse.ArgumentParser) -> None:
+        self.add_explain(parser)
+
     def add_score(self, parser: argparse.ArgumentParser) -> None:
         self.add_explain(parser)
         parser.add_argument(

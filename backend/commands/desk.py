@@ -17,7 +17,7 @@ Picture = Callable[[str], bytes]
 
 FAMILIES = ("tokens", "graphs", "concepts")
 """The families that have a desk; `list` names all families."""
-STUDIED = ("graphs", "concepts")
+STUDIED = ("tokens", "graphs", "concepts")
 """Those of them that can compare explainers over many inputs."""
 
 
@@ -54,6 +54,9 @@ class Desk(Protocol):
 
 class StudyDesk(Desk, Protocol):
     """One family's side of `study`; those in STUDIED have it."""
+
+    def add_study(self, parser: argparse.ArgumentParser) -> None:
+        """Add the flags that say what is studied."""
 
     def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
         """The study that the flags describe; what it stands on is computed first."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from backend import study_files
 from backend.commands import work
-from backend.commands.desk import desk, study_desk
+from backend.commands.desk import study_desk
 from backend.commands.explain import folder, written
 from backend.engine.engine import Engine
 from backend.errors import InputError
@@ -28,7 +28,7 @@ MOST = 10_000
 
 def add(parser: argparse.ArgumentParser, family: str) -> None:
     """Add the flags of `study`."""
-    desk(family).add_explain(parser)
+    study_desk(family).add_study(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, required=True)
     parser.add_argument(
         "--items", metavar="N", type=int, default=ITEMS, help=f"inputs at most (default {ITEMS})"

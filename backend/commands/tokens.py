@@ -10,7 +10,9 @@ from backend.commands.desk import Picture
 from backend.engine.engine import Engine
 from backend.explanation import Comparison, Explanation, Request
 from backend.settings import Settings
-from backend.tokens import arguments, files, plan
+from backend.study import Studied
+from backend.tokens import arguments, files, plan, studied
+from backend.tokens import suite as suites
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.metrics import METRICS
 
@@ -34,6 +36,10 @@ class Desk:
             default=OPERATORS[0],
             help="how a token is taken away: hide its keys, or put a neutral token in its place",
         )
+
+    def add_study(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_prompts(parser)
+        work.add(parser)
 
     def comparison(self, given: argparse.Namespace, engine: Engine) -> Comparison:
         family = work.family_of(given.family)
@@ -82,6 +88,26 @@ class Desk:
             return {"scores": scores}
         finally:
             engine.close()
+
+    def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
+        family = work.family_of(given.family)
+        named = given.explainer or ",".join(studied.DEFAULT)
+        choices = suites.lean(work.choices(named, given.set, family), family)
+        work.check_ranks(family, choices)
+        prompts = arguments.prompts(given, engine.settings)
+        comparison = Comparison(
+            family=family.id,
+            model=work.model(given.model, given.precision, family),
+            input=engine.put_input(prompts, family.id),
+            target=Target(max_new_tokens=given.max_new_tokens).model_dump(mode="json"),
+            choices=choices,
+            seed=given.seed,
+        )
+        shown = studied.answered(
+            comparison, prompts, given.items, lambda one: engine.put_input(one, family.id)
+        )
+        answers = [_continuation(engine, one) for one in shown]
+        return studied.studied(comparison, prompts, shown, answers, given.seeds)
 
     def table(self, outcome: dict[str, Any]) -> str:
         if "suite" in outcome:

@@ -12,9 +12,10 @@ from backend.errors import InputError, shown
 from backend.examples import flagged
 from backend.files import contents
 from backend.settings import Settings
-from backend.tokens import inputs
+from backend.tokens import inputs, prompt_sets
 from backend.tokens.examples import EXAMPLES, example
 from backend.tokens.explanation import Message, Prompt, Target
+from backend.tokens.prompt_sets import PromptSet
 
 MOST_DIGITS = 6
 """Digits of a position in an answer."""
@@ -47,6 +48,47 @@ def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
         "--span", metavar="A:B", help="answer tokens to explain: 0:2 is the first two; or 0,3"
     )
     return source
+
+
+def add_prompts(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say which prompts are studied."""
+    parser.add_argument(
+        "--prompts",
+        metavar="NAME|FILE",
+        required=True,
+        help=f"a bundled set ({', '.join(prompt_sets.TITLES)}), or a .txt, .json, .jsonl or .csv",
+    )
+    parser.add_argument("--column", metavar="NAME", help="column of a .csv that holds the prompts")
+    parser.add_argument(
+        "--max-new-tokens",
+        metavar="N",
+        type=int,
+        default=4,
+        help="length of the model's own answer, where a prompt brings none (default 4)",
+    )
+
+
+def prompts(given: argparse.Namespace, settings: Settings) -> PromptSet:
+    """The set of prompts the flags name.
+
+    Raises:
+        InputError: there is no such set or file, it cannot be used, or the length is out of bounds.
+    """
+    if not 1 <= given.max_new_tokens <= settings.max_new_tokens:
+        raise InputError(
+            f"It is a whole number from 1 to {settings.max_new_tokens:,}.", "--max-new-tokens"
+        )
+    if given.prompts in prompt_sets.TITLES:
+        return prompt_sets.bundled(given.prompts)
+    path = Path(given.prompts)
+    if not path.suffix:
+        raise InputError(
+            f"There is no bundled set '{shown(given.prompts)}'.",
+            "--prompts",
+            f"Use {', '.join(prompt_sets.TITLES)}, or name a file.",
+        )
+    data = contents(path, settings.max_upload_mb)
+    return PromptSet.of(inputs.brought(path.name, data, settings, given.column), path.name)
 
 
 def prompt(given: argparse.Namespace, settings: Settings) -> Prompt:
