@@ -33,7 +33,8 @@ class Consensus(Explainer):
 
     Arrays, beside those of the family's attributions: disagreement, as long as scores.
 
-    Values, beside those: members, the ids of the explainers in the order of the request.
+    Values, beside those: members, the ids of the explainers in the order of the request, and
+    members_seconds, what these took.
     """
 
     id = ID
@@ -65,8 +66,11 @@ class Consensus(Explainer):
             raise InputError("The explanations rank different things, so they have no consensus.")
         scores, apart = consensus(rows)
         arrays = {"scores": scores, "disagreement": apart}
-        names = [one.source().request.explainer for one in run.members]
-        return self.told(input, target, run, arrays, {"members": names})
+        values = {
+            "members": [one.source().request.explainer for one in run.members],
+            "members_seconds": sum(one.source().seconds for one in run.members),
+        }
+        return self.told(input, target, run, arrays, values)
 
     @abstractmethod
     def told(
@@ -113,6 +117,11 @@ def scaled_ranks(scores: np.ndarray) -> np.ndarray:
     if count:
         found[there] = (ranks(values[there]) - 1) / (count - 1) if count > 1 else 0.5
     return found
+
+
+def seconds(found: Explanation) -> float:
+    """What an explanation took; a consensus as long as all it is of."""
+    return found.source().seconds + float(found.values.get("members_seconds", 0.0))
 
 
 def joined(requests: Sequence[Request]) -> tuple[Request, ...]:

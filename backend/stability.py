@@ -58,8 +58,7 @@ class Stability:
     @property
     def half(self) -> float | None:
         """Half the width of the overlap's interval, or None where it has none."""
-        low, high = self.overlap.low, self.overlap.high
-        return None if low is None or high is None else (high - low) / 2
+        return half_width(self.overlap)
 
     @property
     def enough(self) -> bool:
@@ -98,6 +97,11 @@ def stability(runs: Sequence[np.ndarray], share: float = 0.1) -> Stability:
         overlap=of_pairs(compared.overlap, 0.0),
         correlation=of_pairs(compared.spearman, -1.0),
     )
+
+
+def half_width(mean: Interval) -> float | None:
+    """Half the width of an interval, or None where it has none."""
+    return None if mean.low is None or mean.high is None else (mean.high - mean.low) / 2
 
 
 def of_pairs(matrix: np.ndarray, least: float) -> Interval:

@@ -173,7 +173,7 @@ def study(
         for m, one in enumerate(case.asked):
             if one is None:
                 continue
-            values[SECONDS.id][m, c] = one.source().seconds
+            values[SECONDS.id][m, c] = consensus.seconds(one)
             seeds = [one, *(other for other in case.again[m] if other is not None)]
             if len(seeds) > 1:
                 runs = [each.arrays["scores"].astype(np.float64) for each in seeds]

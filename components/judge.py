@@ -117,14 +117,14 @@ def _again(requests: Sequence[Request]) -> None:
 
 def _row(name: str, score: Item, about: Item | None, operator: str) -> scores.ScoreRow:
     values = cast(Explanation, score.explanation).values
-    subject = about.explanation.source() if about and about.explanation else None
+    subject = about.explanation if about else None
     spread = values.get("spread", {})
     return scores.ScoreRow(
         name=name,
         metrics=values["metrics"][operator] if operator else values["metrics"],
         spread=spread.get(operator, {}) if operator else spread,
-        seconds=subject.seconds if subject else None,
-        forward_passes=subject.forward_passes if subject else None,
+        seconds=consensus.seconds(subject) if subject else None,
+        forward_passes=subject.source().forward_passes if subject else None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -44,13 +44,24 @@ class Subject(Protocol):
         """Draw the mean of runs on one input, what is not stable standing back."""
 
 
+class Measured(Protocol):
+    """What is known of some runs."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether further runs would hardly change it."""
+
+
+M = TypeVar("M", bound=Measured)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(Generic[M]):
     """One method's explanation and its repetitions, those that are there."""
 
     first: Item
     others: Sequence[Item]
-    subject: Subject
+    measure: Callable[[Sequence[Explanation]], M]
 
     @functools.cached_property
     def done(self) -> list[Explanation]:
@@ -59,9 +70,9 @@ class Runs:
         return [one for one in found if one is not None]
 
     @functools.cached_property
-    def measured(self) -> Stability:
-        """The first one's positions are what is compared."""
-        return stability(self.subject.aligned(self.done), self.subject.share)
+    def measured(self) -> M:
+        """What is known of those that are there."""
+        return self.measure(self.done)
 
 
 def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> None:
@@ -82,12 +93,17 @@ def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> Non
     if not ranked:
         st.info("Stability is of explainers that rank.", icon=":material/join_inner:")
         return
-    by_seed, by_change = {}, {}
+
+    def measure(runs: Sequence[Explanation]) -> Stability:
+        return stability(subject.aligned(runs), subject.share)
+
+    by_seed: dict[str, Runs[Stability]] = {}
+    by_change: dict[str, Runs[Stability]] = {}
     for item in ranked:
         explainer = item.request.explainer
         if draws(item.request):
-            by_seed[explainer] = _runs(item, item.request.at_seed, subject, most)
-        by_change[explainer] = _runs(item, _shaken(item, subject), subject, most)
+            by_seed[explainer] = repeated(item, item.request.at_seed, measure, most)
+        by_change[explainer] = repeated(item, _shaken(item, subject), measure, most)
     _table(ranked, by_seed, by_change, subject)
     pending(
         [one for runs in (*by_seed.values(), *by_change.values()) for one in runs.others], prefix
@@ -135,18 +151,31 @@ def _shaken(item: Item, subject: Subject) -> Callable[[int], Request]:
     return lambda run: subject.shaken(item, run - 1)
 
 
-def _runs(first: Item, request: Callable[[int], Request], subject: Subject, most: int) -> Runs:
-    """Repetitions, one after another until their overlap is known or there are `most` runs."""
+def repeated(
+    first: Item,
+    request: Callable[[int], Request],
+    measure: Callable[[Sequence[Explanation]], M],
+    most: int,
+) -> Runs[M]:
+    """Repetitions, one after another until enough is known or there are `most` runs.
+
+    Args:
+        request: of the run with a number from 1.
+        measure: what is known of some runs, the first of them unchanged.
+    """
     size = min(FEWEST, most)
-    runs = Runs(first, compare.items([request(run) for run in range(1, size)]), subject)
+    runs = Runs(first, compare.items([request(run) for run in range(1, size)]), measure)
     while len(runs.done) == size < most and not runs.measured.enough:
-        runs = Runs(first, (*runs.others, *compare.items([request(size)])), subject)
+        runs = Runs(first, (*runs.others, *compare.items([request(size)])), measure)
         size += 1
     return runs
 
 
 def _table(
-    done: Sequence[Item], by_seed: dict[str, Runs], by_change: dict[str, Runs], subject: Subject
+    done: Sequence[Item],
+    by_seed: dict[str, Runs[Stability]],
+    by_change: dict[str, Runs[Stability]],
+    subject: Subject,
 ) -> None:
     rows = []
     for item in done:
@@ -180,7 +209,7 @@ def _table(
     )
 
 
-def _cells(what: str, runs: Runs | None) -> dict[str, Any]:
+def _cells(what: str, runs: Runs[Stability] | None) -> dict[str, Any]:
     if runs is None or len(runs.done) < 2:
         made = "" if runs is None else str(len(runs.done))
         return {
@@ -200,7 +229,7 @@ def _cells(what: str, runs: Runs | None) -> dict[str, Any]:
     }
 
 
-def _drawings(runs: Sequence[Runs], over: str, subject: Subject, prefix: str) -> None:
+def _drawings(runs: Sequence[Runs[Stability]], over: str, subject: Subject, prefix: str) -> None:
     """Mean and spread of each method, and the mean on what it explains."""
     ready = [one for one in runs if len(one.done) > 1]
     if not ready:

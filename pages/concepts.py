@@ -22,6 +22,7 @@ from components import (
     slice_compare,
     slice_detail,
     slice_names,
+    slice_stable,
     slice_views,
     trained_here,
 )
@@ -151,7 +152,7 @@ if not done:
     st.stop()
 
 TABS = {
-    "slicing": ("Slices", "Known groups", "Two slicings", "How they were found"),
+    "slicing": ("Slices", "Known groups", "Stability", "Two slicings", "How they were found"),
     "attribution": (
         "Faithfulness",
         "Stability",
@@ -196,7 +197,8 @@ if shown("Faithfulness"):
         )
 if shown("Stability"):
     with tabs["Stability"]:
-        decision_stable.panel(opened, table, done, f"{PREFIX}.stable")
+        measure = slice_stable if role == "slicing" else decision_stable
+        measure.panel(opened, table, done, f"{PREFIX}.{role}.stable")
 if shown("Sanity"):
     with tabs["Sanity"]:
         decision_sanity.panel(opened, digest, table, done, f"{PREFIX}.sanity")

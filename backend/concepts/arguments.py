@@ -12,7 +12,13 @@ from pydantic import ValidationError
 from backend.concepts import heads, inputs, tabular, thumbnails
 from backend.concepts.columns import Mapping
 from backend.concepts.examples import EXAMPLES, OWN, example
-from backend.concepts.explanation import Bottleneck, ConceptTable, ConceptTarget, Training
+from backend.concepts.explanation import (
+    Bottleneck,
+    ConceptTable,
+    ConceptTarget,
+    Labels,
+    Training,
+)
 from backend.concepts.guess import guess
 from backend.errors import InputError, shown
 from backend.examples import flagged
@@ -22,7 +28,12 @@ from backend.settings import Settings
 
 WHOLE = ("label", "prediction", "group", "reference")
 PAIRED = ("predicted", "true")
-RECIPE = {"training": "--training", "epochs": "--epochs", "train_seed": "--train-seed"}
+RECIPE = {
+    "training": "--training",
+    "epochs": "--epochs",
+    "train_seed": "--train-seed",
+    "labels": "--labels",
+}
 OF_TABLE = {
     "map": "--map",
     "column": "--column",
@@ -65,6 +76,11 @@ def add(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     )
     parser.add_argument("--epochs", metavar="N", type=int, help="passes over its samples")
     parser.add_argument("--train-seed", metavar="N", type=int, help="seed of its training")
+    parser.add_argument(
+        "--labels",
+        choices=get_args(Labels),
+        help="classes an example's model is trained on (default: true); shuffled is a control",
+    )
     parser.add_argument("--sample", metavar="N", type=int, help="explain this sample, from 0")
     parser.add_argument("--label", metavar="N", type=int, help="explain this class, from 0")
     return source
@@ -116,6 +132,7 @@ def target(given: argparse.Namespace) -> ConceptTarget:
             "training": given.training,
             "epochs": given.epochs,
             "seed": given.train_seed,
+            "labels": given.labels,
         }
         changes["recipe"] = recipe | {k: v for k, v in asked.items() if v is not None}
     try:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -63,7 +64,7 @@ class Training:
         self.recipe, self.run = recipe, run
         self.x = encoder.tensor(samples.inputs)
         self.concepts = torch.from_numpy(samples.concepts).float()
-        self.labels = torch.from_numpy(samples.labels).long()
+        self.labels = torch.from_numpy(learned_from(samples.labels, recipe)).long()
         self.random = torch.Generator().manual_seed(recipe.seed)
         self.head_random = torch.Generator().manual_seed(recipe.seed + OTHER_STREAM)
         count, outputs = self.concepts.shape[1], 1 if classes == 2 else classes
@@ -142,6 +143,13 @@ class Training:
     def _report(self, what: str, number: int, of: int, total: float) -> None:
         loss = total / len(self.labels)
         self.run.progress(number + 1, of, f"{what} {number + 1} of {of}, loss {loss:.3f}")
+
+
+def learned_from(labels: np.ndarray, recipe: Recipe) -> np.ndarray:
+    """[n] the classes that are learned from: as they are, or those of other samples."""
+    if recipe.labels == "true":
+        return labels
+    return np.random.default_rng([recipe.seed, 3]).permutation(labels)
 
 
 def concept_logits(weights: Weights, x: Tensor) -> Tensor:

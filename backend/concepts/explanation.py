@@ -14,6 +14,7 @@ from backend.explanation import Explanation, Frozen
 
 Bottleneck = Literal["hard", "soft"]
 Training = Literal["joint", "sequential", "independent"]
+Labels = Literal["true", "shuffled"]
 
 CLIP = 1e-6
 """Probabilities are kept this far from 0 and 1 where they become logits."""
@@ -108,6 +109,12 @@ class Recipe(Frozen):
     )
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(
         0, title="Training seed", description="Decides data, initial weights and order."
+    )
+    labels: Labels = Field(
+        "true",
+        title="Labels",
+        description="Shuffled: the classes learned from are those of other samples, of which "
+        "nothing true can be learned; concepts stay true. A control for explainers.",
     )
 
 

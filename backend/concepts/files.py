@@ -116,6 +116,7 @@ def _table_words(table: ConceptTable) -> list[str]:
         *("--example", example, "--bottleneck", recipe.bottleneck),
         *("--training", recipe.training, "--epochs", str(recipe.epochs)),
         *("--train-seed", str(recipe.seed)),
+        *(() if recipe.labels == "true" else ("--labels", recipe.labels)),
     ]
 
 

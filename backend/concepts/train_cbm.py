@@ -59,6 +59,8 @@ class TrainCbm(Explainer):
             InputError: the chosen entry has no data to train on.
         """
         recipe = target.recipe or Recipe()
+        if recipe.labels == "shuffled" and model.data(recipe.seed) is None:
+            raise InputError("This example is not trained, so no labels can be shuffled.")
         if (given := model.table(recipe.seed)) is not None:
             origin = {"example": model.id, "recipe": recipe.model_dump(mode="json")}
             return explanation(dataclasses.replace(given, origin=given.origin | origin), {})
