@@ -210,7 +210,7 @@ def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
         f"Below a number, or where you point: its 95 % interval, as though the {ranked.what}s were "
         "drawn independently. Over many inputs, a study has intervals that do not suppose that."
     )
-    for reason in sorted(set(found.reasons.values())):
+    for reason in sorted({why for (of, *_), why in found.reasons.items() if of == measure}):
         st.caption(f"Not defined: {plain(reason)}")
     _apart(done, ranked, prefix)
     _differences(done, event, ranked, prefix)

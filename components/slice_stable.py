@@ -20,9 +20,9 @@ from components.figures import slices
 from components.figures.graph_parts import percent
 from components.session import engine
 from components.slice_views import found
-from components.stable import Runs
+from components.stable import SEEDS, Runs
 
-SEEDS, BOOTSTRAP = "seeds", "bootstrap"
+BOOTSTRAP = "bootstrap"
 
 
 def panel(opened: Comparison, table: ConceptTable, done: Sequence[Item], prefix: str) -> None:
@@ -97,18 +97,10 @@ def _table(
 ) -> None:
     rows = []
     for item in done:
-        seeds = by_seed.get(item.request.explainer)
-        said = {f"{SEEDS}: runs": "deterministic"} if seeds is None else {}
         bootstrap = _cells(BOOTSTRAP, by_bootstrap[item.request.explainer])
-        rows.append({"method": item.title, **_cells(SEEDS, seeds), **said, **bootstrap})
-    number = st.column_config.NumberColumn(format="%.3f")
-    names = [name for name in rows[0] if name.endswith("agreement")] if rows else []
-    st.dataframe(
-        rows,
-        hide_index=True,
-        column_config=dict.fromkeys(names, number),
-        alt="Stability of each slicing",
-    )
+        seeds = stable.seed_cells(item, by_seed, _cells)
+        rows.append({"method": item.title, **seeds, **bootstrap})
+    st.dataframe(rows, hide_index=True, alt="Stability of each slicing")
     st.caption(
         "Agreement: adjusted Rand index, a mean over pairs of runs (1: the same slices, 0: as by "
         "chance); ± half its 95 % interval, by the jackknife over runs. Stable: slices of the "
@@ -122,8 +114,9 @@ def _cells(what: str, runs: Runs[SliceStability] | None) -> dict[str, Any]:
     measured = runs.measured if runs is not None and known else None
     return {
         f"{what}: runs": "" if runs is None else str(len(runs.done)),
-        f"{what}: agreement": None if measured is None else measured.agreement.mean,
-        f"{what}: ±": "" if measured is None or measured.half is None else f"{measured.half:.3f}",
+        f"{what}: agreement": ""
+        if measured is None
+        else stable.give_or_take(measured.agreement, measured.half),
         f"{what}: stable": ""
         if measured is None
         else f"{int(measured.stable.sum())} of {len(measured.stable)}",

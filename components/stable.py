@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import streamlit as st
 
+from backend.bootstrap import Interval
 from backend.catalogue import draws
 from backend.explanation import Explanation, Request
 from backend.stability import FEWEST, MOST, OFTEN, TIGHT, Stability, stability
@@ -20,7 +21,7 @@ from components.figures.graph_parts import percent
 from components.judge import Ranked
 from components.session import theme_name
 
-SEEDS = "seeds"
+SEEDS, DETERMINISTIC = "seeds", "deterministic"
 
 
 class Subject(Protocol):
@@ -177,22 +178,17 @@ def _table(
     by_change: dict[str, Runs[Stability]],
     subject: Subject,
 ) -> None:
-    rows = []
-    for item in done:
-        explainer = item.request.explainer
-        seeds = by_seed.get(explainer)
-        said = {f"{SEEDS}: runs": "deterministic"} if seeds is None else {}
-        rows.append(
-            {
-                "method": item.title,
-                **_cells(SEEDS, seeds),
-                **said,
-                **_cells(subject.change, by_change[explainer]),
-            }
-        )
+    rows = [
+        {
+            "method": item.title,
+            **seed_cells(item, by_seed, _cells),
+            **_cells(subject.change, by_change[item.request.explainer]),
+        }
+        for item in done
+    ]
     number = st.column_config.NumberColumn(format="%.3f")
-    numbers = [name for name in rows[0] if name.endswith(("overlap", "correlation"))]
-    wide = {f"{SEEDS}: runs": st.column_config.TextColumn(width=115)}
+    numbers = [name for name in rows[0] if name.endswith("correlation")]
+    wide = {name: st.column_config.TextColumn(width=115) for name in (SEEDS, f"{SEEDS}: runs")}
     st.dataframe(
         rows,
         hide_index=True,
@@ -209,21 +205,44 @@ def _table(
     )
 
 
+def seed_cells(
+    item: Item,
+    by_seed: Mapping[str, Runs[M]],
+    cells: Callable[[str, Runs[M] | None], dict[str, Any]],
+) -> dict[str, Any]:
+    """A method's cells over seeds; one column says it all where no method draws.
+
+    Args:
+        by_seed: of the methods that draw.
+        cells: those of some runs.
+    """
+    if not by_seed:
+        return {SEEDS: DETERMINISTIC}
+    runs = by_seed.get(item.request.explainer)
+    said = {f"{SEEDS}: runs": DETERMINISTIC} if runs is None else {}
+    return {**cells(SEEDS, runs), **said}
+
+
+def give_or_take(mean: Interval, half: float | None) -> str:
+    """A mean and half the width of its interval, where they are known."""
+    if mean.mean is None:
+        return ""
+    return f"{mean.mean:.3f}" + ("" if half is None else f" ± {half:.3f}")
+
+
 def _cells(what: str, runs: Runs[Stability] | None) -> dict[str, Any]:
     if runs is None or len(runs.done) < 2:
         made = "" if runs is None else str(len(runs.done))
         return {
             f"{what}: runs": made,
-            f"{what}: overlap": None,
-            f"{what}: ±": "",
+            f"{what}: overlap": "",
             f"{what}: correlation": None,
             f"{what}: stable": "",
         }
     measured = runs.measured
     return {
         f"{what}: runs": str(measured.runs),
-        f"{what}: overlap": measured.overlap.mean,
-        f"{what}: ±": "" if measured.half is None else f"{measured.half:.3f}",
+        f"{what}: overlap": give_or_take(measured.overlap, measured.half),
         f"{what}: correlation": measured.correlation.mean,
         f"{what}: stable": f"{int(measured.stable.sum())} of {measured.top}",
     }

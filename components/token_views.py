@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
+from backend import consensus
 from backend.catalogue import find
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.metrics import METRICS
@@ -130,7 +131,13 @@ def stored(found: TokenExplanation, key: str) -> None:
 
 
 def shared_limits(found: Sequence[TokenExplanation], level: Level) -> list[float]:
-    """The colour limit of each map that shows equal shares of its total in equal colours."""
+    """The colour limit of each map that shows equal shares of its total in equal colours.
+
+    Mean ranks are no shares: theirs is the highest rank.
+    """
+    if any(ranks := [one.unit == consensus.UNIT for one in found]):
+        others = iter(shared_limits([one for one in found if one.unit != consensus.UNIT], level))
+        return [1.0 if of_ranks else next(others) for of_ranks in ranks]
     maps = [np.array([c.score for c in tokens.cells(one, level)], dtype=float) for one in found]
     totals = [float(np.nansum(np.abs(m))) for m in maps]
     shares = [

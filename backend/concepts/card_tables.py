@@ -31,7 +31,7 @@ def _decided(explanation: ConceptExplanation) -> Table:
         ("predicted class", class_name(names, values["prediction"])),
         ("true class", class_name(names, values["truth"])),
         ("probability", f"{values['probability']:.4g}"),
-        (f"output ({explanation.unit})", f"{values['output']:.4g}"),
+        (f"output ({values.get('output_unit', explanation.unit)})", f"{values['output']:.4g}"),
     ]
     if values["baseline_output"] is not None:
         rows += [

@@ -17,7 +17,8 @@ from backend.explainer import Run
 class ConceptConsensus(consensus.Consensus):
     """Mean ranking of concepts.
 
-    Arrays and values as `backend.concepts.decided` and `backend.consensus.Consensus` have them.
+    Arrays and values as `backend.concepts.decided` and `backend.consensus.Consensus` have them, and
+    output_unit: what one unit of the explained logit is, which the scores are not in.
     """
 
     family = "concepts"
@@ -31,7 +32,7 @@ class ConceptConsensus(consensus.Consensus):
         arrays: dict[str, np.ndarray],
         values: dict[str, Any],
     ) -> ConceptExplanation:
-        found = decided(
-            Decision.of(input, target, "mean"), arrays["scores"], run, base=None, values=values
-        )
+        decision = Decision.of(input, target)
+        told = {**values, "output_unit": decision.unit}
+        found = decided(decision, arrays["scores"], run, base=None, values=told)
         return dataclasses.replace(found, arrays=arrays, unit=consensus.UNIT)

@@ -34,4 +34,5 @@ class TokenConsensus(consensus.Consensus):
             provenance=None,
             unit=consensus.UNIT,
             signed=False,
+            additive=False,
         )

@@ -96,3 +96,5 @@ class TokenExplanation(Explanation):
     unit: str = ""
     """What one unit of a score is, e.g. "share of the attention output", "log-prob change"."""
     signed: bool = True
+    additive: bool = True
+    """Whether the scores of several tokens may be summed; ranks may not, they are averaged."""

@@ -108,11 +108,12 @@ class Sequence:
         return Unit(start, stop, text)
 
 
-def unit_scores(scores: np.ndarray, units: tuple[Unit, ...]) -> np.ndarray:
+def unit_scores(scores: np.ndarray, units: tuple[Unit, ...], *, mean: bool = False) -> np.ndarray:
     """Sum token scores inside each unit, losslessly: the totals agree.
 
     Args:
         scores: [tokens]; NaN where a token has no score.
+        mean: average them in place of summing.
 
     Returns:
         [units] float64; a unit is NaN only where all its tokens are.
@@ -121,5 +122,5 @@ def unit_scores(scores: np.ndarray, units: tuple[Unit, ...]) -> np.ndarray:
     for i, unit in enumerate(units):
         part = scores[unit.start : unit.stop].astype(np.float64)
         if not np.isnan(part).all():
-            sums[i] = np.nansum(part)
+            sums[i] = np.nanmean(part) if mean else np.nansum(part)
     return sums

@@ -68,7 +68,7 @@ def contributions(
     figure = go.Figure()
     _draw(figure, bars, look)
     # Room for the number at a bar's end, and for the marks at the left edge.
-    ends = [-1.65 * reach, 1.55 * reach]
+    ends = [(-0.25 if "members" in found.values else -1.65) * reach, 1.55 * reach]
     _marks(figure, bars, ends[0], look)
     figure.add_vline(x=0, line={"color": look.muted, "width": 1})
     figure.update_xaxes(title=_axis(found), range=ends, nticks=7)
@@ -116,6 +116,8 @@ def notes(found: ConceptExplanation) -> list[str]:
         said += f" and not {class_name(names, values['against'])}"
     said += f"? p = {values['probability']:.2g}; predicted {class_name(names, prediction)}, "
     said += "which is right" if prediction == truth else f"truly {class_name(names, truth)}"
+    if "members" in values:
+        return [said, f"mean rank of {len(values['members'])} methods, 1 where all put it first"]
     unit = found.unit or "logit"
     if values["baseline_output"] is None:
         return [said, f"{unit} {_signed(values['output'])}; these bars do not add up"]
@@ -251,6 +253,8 @@ def _on(value: int) -> str:
 
 
 def _axis(found: ConceptExplanation) -> str:
+    if "members" in found.values:
+        return found.unit
     if found.values["baseline_output"] is None:
         return f"drop when flipped ({found.unit})"
     return f"contribution ({found.unit})"

@@ -42,6 +42,7 @@ def curves(found: Mapping[str, Randomised], model: str, look: str = "light") -> 
     title = f"The {model} forgets, from the output down"
     figure = panels([shown], theme(look), title, [], height=340)
     low = min(0.0, *(float(np.nanmin(line.y, initial=0.0)) for line in lines))
+    figure.update_xaxes(range=[-0.3, len(stages) - 0.7])
     return figure.update_yaxes(range=[low - 0.05, 1.05])
 
 

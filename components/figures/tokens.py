@@ -45,11 +45,14 @@ def scores(explanation: TokenExplanation, reading: str = "scores") -> np.ndarray
 
 
 def cells(explanation: TokenExplanation, level: Level, reading: str = "scores") -> tuple[Cell, ...]:
-    """Group the tokens; the cells cover every token once and their scores keep the total."""
+    """Group the tokens; the cells cover every token once and their scores keep the total.
+
+    Scores that may not be summed are averaged.
+    """
     sequence = explanation.sequence
     units = sequence.units(level)
     explained, gold = set(explanation.explained), set(sequence.gold)
-    sums = unit_scores(scores(explanation, reading), units)
+    sums = unit_scores(scores(explanation, reading), units, mean=not explanation.additive)
     return tuple(
         Cell(
             text=unit.text,
