@@ -7,7 +7,7 @@ scores random rankings, the baseline each method has to beat.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +16,7 @@ from backend.errors import InputError
 from backend.explainer import Explainer, Run
 from backend.explanation import Explanation, Frozen
 from backend.tokens import metrics
-from backend.tokens.ablation import Ablations, Ranking
+from backend.tokens.ablation import OPERATORS, Ablations, Operator, Ranking
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.scoring import score, single, summary
 from backend.tokens.sequence import Sequence
@@ -38,6 +38,17 @@ class FaithfulnessParameters(Frozen):
     draws: Annotated[int, Field(ge=2, le=200)] = Field(
         20, title="Random draws", description="Random rankings behind the baseline row."
     )
+    operators: Literal["both", "key_masking", "neutral"] = Field(
+        "both",
+        title="Operators",
+        description="How tokens are taken away: their keys hidden, a neutral token in their place, "
+        "or one way and then the other.",
+    )
+
+    @property
+    def chosen(self) -> tuple[Operator, ...]:
+        """The operators by name."""
+        return OPERATORS if self.operators == "both" else (self.operators,)
 
 
 class Faithfulness(Explainer):
@@ -91,10 +102,11 @@ class Faithfulness(Explainer):
             notes += _remarks(rows[0])
         rankings = [Ranking(row, parameters.groups) for row in rows]
         ablations = Ablations(model, sequence, explained)
-        ablations.compute((mask for r in rankings for mask in r.removals()), run)
+        removals = (mask for r in rankings for mask in r.removals())
+        ablations.compute(removals, run, parameters.chosen)
         places = {int(position): index for index, position in enumerate(candidates)}
         gold = frozenset(places[p] for p in sequence.gold if p in places)
-        scored = [score(ranking, ablations, gold) for ranking in rankings]
+        scored = [score(ranking, ablations, gold, parameters.chosen) for ranking in rankings]
         arrays, values = summary(scored) if run.subject is None else single(scored[0])
         return TokenExplanation(
             arrays={"fractions": rankings[0].counts / len(candidates), **arrays},

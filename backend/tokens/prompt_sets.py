@@ -81,11 +81,11 @@ def bundled(name: str) -> PromptSet:
     return PromptSet.of(made, TITLES[name], name)
 
 
-TITLES = {"needles": "Planted needles", "facts": "Facts and patterns"}
+TITLES = {"facts": "Facts and patterns", "needles": "Planted needles"}
 ABOUT = {
+    "facts": "Capitals, sums, opposites: short prompts whose evidence is not marked.",
     "needles": f"{NEEDLES} short texts with a code planted among other sentences, then asked for: "
     "what the answer rests on is known, so recovery is measured.",
-    "facts": "Capitals, sums, opposites: short prompts whose evidence is not marked.",
 }
 
 
@@ -93,7 +93,7 @@ def _needles() -> list[Brought]:
     """Length, depth, place and code differ; the answer is the code, whatever the model says."""
     found = []
     for number in range(NEEDLES):
-        sentences = 3 + number % 6
+        sentences = 2 + number % 3
         code = str(1000 + (number * 7919) % 9000)
         place = _PLACES[number % len(_PLACES)]
         prompt = needle(sentences, (number * 5) % (sentences + 1), code, place)

@@ -28,16 +28,22 @@ class Score:
     """curve/<operator>/<order> and logprob/<operator>/<order>, [points]."""
 
 
-def score(ranking: Ranking, ablations: Ablations, gold: frozenset[int]) -> Score:
+def score(
+    ranking: Ranking,
+    ablations: Ablations,
+    gold: frozenset[int],
+    operators: tuple[Operator, ...] = OPERATORS,
+) -> Score:
     """Measure one ranking whose removals have been computed.
 
     Args:
         gold: candidate indices of the planted evidence.
+        operators: those by which they have been.
     """
     values: dict[str, dict[str, float | None]] = {}
     undefined: dict[str, str] = {}
     curves: Arrays = {}
-    for operator in OPERATORS:
+    for operator in operators:
         logprobs = {
             "morf": _logprobs(ablations, operator, ranking.morf()),
             "lerf": _logprobs(ablations, operator, ranking.lerf()),

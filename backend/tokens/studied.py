@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 
+from pydantic import JsonValue
+
 from backend import files as words
 from backend.catalogue import draws, find
 from backend.explanation import Comparison
@@ -21,6 +23,8 @@ DEFAULT = (
     "gradient_x_input",
     "leave_one_out",
 )
+SCORED: dict[str, JsonValue] = {"operators": "key_masking", "draws": 2}
+"""Of many prompts a mean is taken: one way to take tokens away and few random rankings do."""
 
 
 def answered(
@@ -95,6 +99,9 @@ def _case(
             tuple(request.at_seed(seed) for seed in range(1, seeds if draws(request) else 1))
             for request in asked
         ),
-        scores=plan.score_requests(one, answer, asked),
+        scores=tuple(
+            request.model_copy(update={"parameters": SCORED})
+            for request in plan.score_requests(one, answer, asked)
+        ),
         command="\n".join(files.command(request, prompt) for request in asked),
     )
