@@ -21,6 +21,8 @@ from backend.explanation import Choice, Explanation, ModelRef, Precision, Reques
 from backend.metric import Metric
 from backend.settings import Settings
 
+LINE = 79
+"""Signs of a line of progress."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
 
 
@@ -217,17 +219,28 @@ def _submitted(engine: Engine, request: Request) -> Job:
 
 
 def _wait(job: Job) -> None:
+    watched = sys.stderr.isatty() or in_notebook()
     while not job.wait(0.2):
-        if sys.stderr.isatty():
+        if watched:
             share = f" {job.done / job.total:4.0%}" if job.total and job.done else ""
-            sys.stderr.write(f"\r\x1b[K{job.title}: {job.what or job.state}{share}")
-            sys.stderr.flush()
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+            _line(f"{job.title}: {job.what or job.state}{share}")
+    if watched:
+        _line("")
     if job.state == "failed":
         raise FaultError(job.error) if job.fault else VitrineError(job.error)
     if job.state == "cancelled":
         raise KeyboardInterrupt
+
+
+def in_notebook() -> bool:
+    """Whether what is written to the standard error stream is shown below a notebook's cell."""
+    return type(sys.stderr).__module__.startswith("ipykernel")
+
+
+def _line(text: str) -> None:
+    """Write over the line before; notebooks know no sign that clears one."""
+    sys.stderr.write(f"\r{text[:LINE]:{LINE}}\r{text[:LINE]}")
+    sys.stderr.flush()
 
 
 def _result(engine: Engine, job: Job) -> Explanation:
