@@ -78,6 +78,23 @@ def test_the_command_on_the_card_asks_the_same(run) -> None:
     assert (again["key"], again["cached"]) == (first["key"], True)
 
 
+def test_a_head_trained_on_shuffled_labels_errs_more_and_its_card_says_so(run) -> None:
+    asked = ("explain", *SHAPES, "--explainer", "kmeans")
+    [plain] = run(*asked, "--out", "plain")["results"]
+    [first] = run(*asked, "--labels", "shuffled", "--out", "first")["results"]
+    assert first["key"] != plain["key"]
+    errors = {
+        name: safetensors.numpy.load_file(Path(row["path"], "arrays.safetensors"))["errors"]
+        for name, row in (("true", plain), ("shuffled", first))
+    }
+    assert len(errors["shuffled"]) > 1.5 * len(errors["true"])
+    words = command_of(first["path"])
+    assert words[words.index("--labels") + 1] == "shuffled"
+    [again] = run(*words)["results"]
+    assert (again["key"], again["cached"]) == (first["key"], True)
+    assert "--labels" not in command_of(plain["path"])
+
+
 def test_slicings_are_scored_over_seeds(run) -> None:
     found = run("score", *SHAPES, "--explainer", "kmeans,random", "--seeds", "2")
     assert found["seeds"] == [0, 1]
@@ -137,6 +154,9 @@ REFUSED = [
     ("explain --example nothing --out out", "no example 'nothing'; there are mnist_sum, shapes"),
     ("explain --example shapes --model x --out out", "takes its model from --example or --input"),
     ("explain --example shapes --precision bfloat16 --out out", "Leave out --model and"),
+    ("explain --example xor --labels shuffled --out out", "not trained, so no labels can be"),
+    ("explain --example shapes --labels wrong --out out", "--labels: invalid choice: 'wrong'"),
+    ("explain --input t.csv --labels shuffled --out out", "Give one with --example."),
     ("explain --out out", "one of the arguments --example --input is required"),
     ("explain --example shapes --input t.csv --out out", "not allowed with"),
     ("explain --example shapes --epochs 0 --out out", "--epochs: Input should be"),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from backend.stability import FEWEST, of_pairs, stability
+from backend.bootstrap import Interval
+from backend.stability import FEWEST, half_width, of_pairs, stability
 
 
 def test_mean_deviation_and_how_often_by_hand():
@@ -76,6 +77,16 @@ def test_the_jackknife_is_that_of_leaving_runs_out():
     error = np.sqrt(4 / 5 * np.sum((means - np.mean(means)) ** 2))
     found = of_pairs(matrix, -10.0)
     assert found.mean - found.low == pytest.approx(2.7764451 * error)
+
+
+def test_half_the_width_is_that_of_the_interval():
+    assert half_width(Interval(0.5, 0.25, 1.0, 3)) == 0.375
+    assert half_width(Interval(0.5, 0.5, 0.5, 3)) == 0
+    for low, high in ((None, 1.0), (0.0, None), (None, None)):
+        assert half_width(Interval(0.5, low, high, 3)) is None
+    found = stability([np.random.default_rng(seed).normal(size=40) for seed in range(6)])
+    assert found.half == half_width(found.overlap) > 0
+    assert stability([np.arange(8.0)] * 2).half is None, "two runs have no interval"
 
 
 def test_positions_that_a_run_lacks_are_left_out_of_it():

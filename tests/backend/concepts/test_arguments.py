@@ -90,11 +90,20 @@ def test_an_example_and_its_recipe() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "labels"),
+    [([], "true"), (["--labels", "true"], "true"), (["--labels", "shuffled"], "shuffled")],
+)
+def test_labels_are_true_unless_they_are_asked_to_be_shuffled(words, labels) -> None:
+    assert arguments.target(parsed("--example", "sums", *words)).recipe.labels == labels
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--example", "sums", "--head", "h.csv"], "--head is about a table"),
         (["--example", "sums", "--column", "label=y"], "--column is about a table"),
         (["--input", "t.csv", "--epochs", 3], "--epochs is about training"),
+        (["--input", "t.csv", "--labels", "true"], "--labels is about training"),
         (["--input", "absent.csv"], "cannot be read"),
         (["--input", "t.csv", "--column", "label"], "says no column's role"),
         (["--input", "t.csv", "--column", "colour:red=x"], "says no column's role"),

@@ -194,6 +194,14 @@ def test_the_command_names_a_bundled_example_and_its_recipe():
     )
 
 
+def test_the_command_says_so_where_labels_were_shuffled():
+    recipe = Recipe(labels="shuffled")
+    about = given(origin={"example": "shapes", "recipe": recipe.model_dump(mode="json")})
+    assert "--train-seed 0 --labels shuffled --sample 3" in files.command(asked(about), about)
+    before = {"example": "shapes", "recipe": Recipe().model_dump(mode="json", exclude={"labels"})}
+    assert "--labels" not in files.command(asked(about), given(origin=before))
+
+
 def test_the_command_of_any_other_table_takes_it_along():
     about = given(bottleneck="soft")
     request = asked(about, parameters={"contrast": "a b; rm", "odd": "7"})
