@@ -142,6 +142,17 @@ def ranks(values: np.ndarray) -> np.ndarray:
     return ranked
 
 
+def scaled_ranks(scores: np.ndarray) -> np.ndarray:
+    """Ranks from 0, the lowest score, to 1, in the scores' shape; NaN stays, one alone has 0.5."""
+    values = np.asarray(scores, dtype=np.float64)
+    found = np.full(values.shape, np.nan)
+    there = np.isfinite(values)
+    count = int(there.sum())
+    if count:
+        found[there] = (ranks(values[there]) - 1) / (count - 1) if count > 1 else 0.5
+    return found
+
+
 def top_set(values: np.ndarray, k: int) -> set[int]:
     """Indices of the k largest values; among equals the earlier position goes first."""
     return set(np.argsort(-values, kind="stable")[:k].tolist())

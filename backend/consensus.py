@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from backend.agreement import ranks
+from backend.agreement import scaled_ranks
 from backend.errors import InputError
-from backend.explainer import Explainer, Reference, Run
+from backend.explainer import Explainer, Family, Reference, Run
 from backend.explanation import Choice, Explanation, Request
 
 ID = "consensus"
@@ -108,17 +108,6 @@ def consensus(scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return mean.astype(np.float32), np.sqrt(squares).astype(np.float32)
 
 
-def scaled_ranks(scores: np.ndarray) -> np.ndarray:
-    """[N] ranks from 0, the lowest score, to 1; NaN stays; a single position has 0.5."""
-    values = np.asarray(scores, dtype=np.float64)
-    found = np.full(values.shape, np.nan)
-    there = np.isfinite(values)
-    count = int(there.sum())
-    if count:
-        found[there] = (ranks(values[there]) - 1) / (count - 1) if count > 1 else 0.5
-    return found
-
-
 def seconds(found: Explanation) -> float:
     """What an explanation took; a consensus as long as all it is of."""
     return found.source().seconds + float(found.values.get("members_seconds", 0.0))
@@ -134,6 +123,18 @@ def joined(requests: Sequence[Request]) -> tuple[Request, ...]:
         one.model_copy(update={"members": others}) if one.explainer == ID else one
         for one in requests
     )
+
+
+def check(choices: Sequence[Choice], family: Family) -> None:
+    """Refuse a consensus of too few others, before anything is computed.
+
+    Raises:
+        InputError: there are fewer than two of them.
+    """
+    known = [family.find(one.explainer) for one in choices]
+    others = [one for one in known if one.role == "attribution" and not one.control]
+    if any(one.id == ID for one in others) and len(others) - 1 < FEWEST:
+        raise InputError("A consensus is of other explanations.", ID, TWO_OTHERS)
 
 
 def needed(choices: Sequence[Choice], explainer: str) -> tuple[Choice, ...]:

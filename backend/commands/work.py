@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
+from backend import consensus
 from backend.catalogue import catalogue, checked
 from backend.engine.engine import Engine
 from backend.engine.job import Job
@@ -119,7 +120,9 @@ def choices(names: str | None, settings: Sequence[str], family: Family) -> tuple
         _set(setting, values, {n: set(known[n].Parameters.model_fields) for n in values})
     for name, given in values.items():  # before anything is computed that they stand on
         checked(known[name].Parameters, given, name)
-    return tuple(Choice(explainer=name, parameters=values[name]) for name in values)
+    found = tuple(Choice(explainer=name, parameters=values[name]) for name in values)
+    consensus.check(found, family)
+    return found
 
 
 def check_ranks(family: Family, chosen: Sequence[Choice]) -> None:

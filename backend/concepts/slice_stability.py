@@ -48,7 +48,8 @@ class SliceStability:
     Attributes:
         agreement: mean adjusted Rand index over pairs of runs.
         overlap: [K] mean overlap of each slice of the first run with its counterpart.
-        back: [K] share of the other runs in which it has come back; NaN without one.
+        back: [K] share of the other runs with samples of it in which it has come back; NaN without
+            one.
     """
 
     runs: int
@@ -88,7 +89,7 @@ def slice_stability(runs: Sequence[Slicing]) -> SliceStability:
                 matrix[i, j] = matrix[j, i] = ari(a, b)
     count = int(runs[0].slices.max(initial=-1)) + 1
     overlaps = np.array([_overlaps(runs[0], other, count) for other in runs[1:]])
-    overlaps = overlaps.reshape(-1, count)
+    overlaps = overlaps.reshape(len(runs) - 1, count)
     if not len(overlaps):
         nothing = np.full(count, np.nan)
         return SliceStability(len(runs), of_pairs(matrix, -1.0), nothing, nothing)

@@ -109,6 +109,14 @@ def final_norm(hf: Any) -> nn.Module:
     return _child(decoder(hf), FINAL_NORM, "norm after the last block")
 
 
+def embeddings(hf: Any) -> list[nn.Module]:
+    """What makes the first residual, of ids and positions: all with weights before the blocks."""
+    found = layers(hf)
+    rest = [child for child in decoder(hf).children() if not set(child.children()) & set(found)]
+    kept = [child for child in rest if child is not final_norm(hf)]
+    return [child for child in kept if next(child.parameters(), None) is not None]
+
+
 def find(hf: Any, ids: Tensor) -> tuple[Block, ...]:
     """The blocks of a model, each told apart by a run of `ids` [1, n].
 

@@ -1,7 +1,8 @@
 """Prompts with a few tokens replaced, and the scores of the tokens that are still there.
 
 A share of the prompt's ordinary tokens gives way, each to another ordinary token of the same
-prompt: no paraphrase, so every other token keeps its place. Planted evidence stays.
+prompt: no paraphrase, so every other token keeps its place. Planted evidence stays where it is, and
+is put nowhere else.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ def noisy(prompt: Prompt, tokens: Tokens, seed: int, share: float = NOISE) -> Pr
     ids = np.array(tokens.ids, dtype=np.int64)
     generator = np.random.default_rng(seed)
     free = np.setdiff1d(candidates, np.array(tokens.gold, dtype=np.int64))
+    among = ids[free]
     count = min(len(free), max(1, round(share * len(candidates))))
     replaced = []
     for position in np.sort(generator.choice(free, count, replace=False)).tolist() if count else []:
-        others = ids[candidates][ids[candidates] != ids[position]]
+        others = among[among != ids[position]]
         if len(others):
             replaced.append((position, int(generator.choice(others))))
     return dataclasses.replace(prompt, replaced=tuple(replaced))

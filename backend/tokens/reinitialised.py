@@ -48,7 +48,7 @@ def reinitialise(hf: Any, depth: int, seed: int) -> None:
     """
     import torch
 
-    from backend.tokens.blocks import final_norm
+    from backend.tokens.blocks import embeddings, final_norm
     from backend.tokens.blocks import layers as blocks_of
 
     layers = blocks_of(hf)
@@ -57,7 +57,7 @@ def reinitialise(hf: Any, depth: int, seed: int) -> None:
         raise ValueError(f"a model of {len(parts) + 1} stages has no {depth}")
     for number in range(depth):
         if number == len(parts):
-            forgotten = [hf.get_input_embeddings(), hf.get_output_embeddings()]
+            forgotten = [*embeddings(hf), hf.get_output_embeddings()]
         else:
             forgotten = [layers[i] for i in parts[number]]
             forgotten += [final_norm(hf)] if number == 0 else []
@@ -69,9 +69,9 @@ def reinitialise(hf: Any, depth: int, seed: int) -> None:
 
 
 def _draw(hf: Any, module: torch.nn.Module) -> None:
-    for part in module.modules():
-        for tensor in (*part.parameters(recurse=False), *part.buffers(recurse=False)):
-            # transformers skips what it has loaded; this is to be drawn all the same.
-            tensor.__dict__.pop("_is_hf_initialized", None)
-        part.__dict__.pop("_is_hf_initialized", None)
+    for found in (*module.modules(), *module.parameters(), *module.buffers()):
+        # transformers skips what it has loaded; this is to be drawn all the same.
+        found.__dict__.pop("_is_hf_initialized", None)
+    # As transformers does, the parts of a module before it: some are drawn twice, the last counts.
+    for part in reversed(list(module.modules())):
         hf._init_weights(part)

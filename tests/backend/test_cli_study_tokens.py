@@ -98,7 +98,7 @@ def test_a_prompt_has_the_scores_of_its_own_command(run, study, model) -> None:
     scored = run("score", "tokens", *words, "--explainer", f"{one},{other}")["scores"]
     rows = {row["method"]: row for row in read("o/inputs.csv")[5:10]}
     assert [row["explainer"] for row in scored] == [one, other, "random"]
-    for row in scored:
+    for row in scored[:2]:  # of random rankings a study draws fewer
         for metric in METRICS:
             said = rows[row["explainer"]].get(metric.id, "")
             known = row[metric.id]
@@ -145,7 +145,7 @@ def test_bundled_needles_are_scored_by_what_the_answer_rests_on(run, model) -> N
 
 REFUSED = [
     ("", "required: --prompts"),
-    ("--prompts nothing", "--prompts: There is no bundled set 'nothing'. Use needles, facts, or"),
+    ("--prompts nothing", "--prompts: There is no bundled set 'nothing'. Use facts, needles, or"),
     ("--prompts missing.jsonl", "missing.jsonl: The file cannot be read"),
     ("--prompts broken.json", "broken.json: Not valid JSON"),
     ("--prompts t.csv --column c", "Choose one of: a, b."),

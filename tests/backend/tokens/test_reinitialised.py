@@ -25,7 +25,6 @@ EVERY = [*ARCHITECTURES, *FURTHER]
 ALL = 4
 """Stages of a tiny model: its three blocks, and the embeddings."""
 DRAWS = 6
-ORDER = "a module is drawn before its parts, which undoes its own draw of c_proj"
 ENDS = ("embed", "wte", "wpe", "lm_head")
 """Parts of the names of embeddings and unembeddings."""
 TEXT = (
@@ -52,12 +51,6 @@ def changed(before, after):
 
 def of_block(name, number):
     return f".{number}." in name
-
-
-def but_gpt2(architectures, reason):
-    """The architectures, of which this one is known to fail."""
-    mark = pytest.mark.xfail(strict=True, reason=reason)
-    return [pytest.param(one, marks=mark if one == "gpt2" else ()) for one in architectures]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +99,7 @@ def test_each_depth_draws_one_stage_more_and_leaves_the_rest_as_it_was(architect
     assert all(any(part in n for part in ENDS) for n in reached[3] - reached[2])
 
 
-@pytest.mark.parametrize("architecture", but_gpt2(EVERY, "position embeddings are not drawn anew"))
+@pytest.mark.parametrize("architecture", EVERY)
 def test_at_full_depth_nothing_that_was_learned_is_left(architecture):
     before = untouched(architecture)
     assert changed(before, forgotten(architecture, ALL)) == set(weights(before))
@@ -128,7 +121,7 @@ def test_a_stage_is_the_same_at_every_depth_and_another_for_another_seed(archite
     assert changed(whole, other) == drawn
 
 
-@pytest.mark.parametrize("architecture", but_gpt2(EVERY, ORDER))
+@pytest.mark.parametrize("architecture", EVERY)
 def test_weights_are_drawn_as_the_architecture_draws_them(architecture):
     """Spread of every matrix, and value of all that has none, beside a model never trained."""
     found = forgotten(architecture, ALL)
@@ -184,7 +177,7 @@ def test_there_is_no_deeper_than_all(depth):
     assert changed(untouched("llama"), hf) == set()
 
 
-@pytest.mark.parametrize("architecture", but_gpt2(["llama", "gemma2", "gpt2"], ORDER))
+@pytest.mark.parametrize("architecture", ["llama", "gemma2", "gpt2"])
 @pytest.mark.parametrize("depth", [1, ALL])
 def test_a_folder_is_loaded_with_the_part_that_was_asked_for_drawn_anew(
     tmp_path, architecture, depth
