@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ class FakeRun:
     dtype: str = "float32"
     seed: int = 0
     subject: Any = None
+    members: Sequence[Any] = ()
     cancelled: bool = False
     cancel_after: int | None = None
     """Reports of progress after which the run counts as cancelled."""

@@ -1,13 +1,14 @@
 """Agreement against scipy and pandas, and where it is not defined."""
 
 import itertools
+import math
 
 import numpy as np
 import pandas
 import pytest
 import scipy.stats
 
-from backend.agreement import agreement, differing, ranks, top_count
+from backend.agreement import agreement, correlation_ends, differing, ranks, share_ends, top_count
 
 RNG = np.random.default_rng(5)
 VECTORS = [
@@ -153,3 +154,76 @@ def test_differing_against_brute_force():
     assert list(differing(a, b, 12)) == expected
     with pytest.raises(ValueError, match="one length"):
         differing(a, b[:3])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 40, 500])
+def test_ends_of_a_share_are_scipys(n):
+    counts = np.unique(np.linspace(0, n, 5).round().astype(int))
+    low, high = share_ends(counts / n, np.full(len(counts), n))
+    for k, *ends in zip(counts.tolist(), low, high, strict=True):
+        known = scipy.stats.binomtest(k, n).proportion_ci(method="wilson")
+        assert ends == pytest.approx([known.low, known.high], abs=1e-12)
+
+
+def test_a_share_of_no_positions_has_no_ends():
+    assert np.isnan(share_ends(np.array([np.nan, 0.5]), np.array([0, 0]))).all()
+
+
+@pytest.mark.parametrize(("r", "n"), [(0.0, 4), (0.5, 10), (-0.9, 40), (0.99, 7)])
+def test_ends_of_a_correlation_by_hand(r, n):
+    low, high = correlation_ends(np.array(r), np.array(n))
+    half = 1.959963984540054 * math.sqrt((1 + r**2 / 2) / (n - 3))
+    assert float(low) == pytest.approx(math.tanh(math.atanh(r) - half))
+    assert float(high) == pytest.approx(math.tanh(math.atanh(r) + half))
+    assert float(low) < r < float(high)
+
+
+def test_fewer_than_four_positions_give_a_correlation_no_ends():
+    low, high = correlation_ends(np.array([0.5, 0.5, 1.0, 0.5]), np.array([2, 3, 3, 4]))
+    assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True, True, True, False]
+    found = agreement(("a", "b"), (np.arange(3.0), np.array([1.0, 3.0, 2.0])))
+    assert np.isfinite(found.spearman).all()
+    assert np.isnan(found.ends("spearman")).all()
+    assert np.isfinite(found.ends("sign")).all()
+
+
+def test_ends_are_of_the_positions_each_measure_looks_at():
+    a = np.array([9.0, 8, 7, 6, 5, -1, -2, 0, 0, 0])
+    b = np.array([9.0, -8, 7, 6.5, 5, 1, -2, 3, 0, 0])
+    found = agreement(("a", "b"), (a, b))
+    assert found.signs.tolist() == [[7, 7], [7, 8]]
+    for measure, k, n in (("overlap", 2, 3), ("sign", 5, 7)):
+        known = scipy.stats.binomtest(k, n).proportion_ci(method="wilson")
+        low, high = found.ends(measure)
+        assert low[0, 1] == low[1, 0] == pytest.approx(known.low)
+        assert high[0, 1] == high[1, 0] == pytest.approx(known.high)
+    known = correlation_ends(scipy.stats.spearmanr(a, b).statistic, np.array(10))
+    assert [end[0, 1] for end in found.ends("spearman")] == pytest.approx(known)
+
+
+def test_a_method_agrees_with_itself_for_certain():
+    low, high = agreement(NAMES, VECTORS).ends("spearman")
+    np.testing.assert_allclose(np.diag(low), 1)
+    np.testing.assert_allclose(np.diag(high), 1)
+    inside = np.stack([low, agreement(NAMES, VECTORS).spearman, high])
+    assert (np.diff(inside, axis=0) >= -1e-12).all()
+
+
+def test_what_is_not_defined_has_no_ends():
+    found = agreement(("flat", "alpha"), (np.ones(60), np.abs(VECTORS[0])), signed=[True, False])
+    assert np.isnan(found.ends("spearman"))[:, 0, :].all()
+    assert np.isnan(found.ends("sign"))[:, 0, 1].all()
+    for measure in ("spearman", "overlap", "sign"):
+        for end in found.ends(measure):
+            np.testing.assert_array_equal(np.isnan(end), np.isnan(found.matrix(measure)))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_the_interval_of_a_correlation_holds_the_truth_as_often_as_it_says(rho):
+    generator = np.random.default_rng(11)
+    x, y = generator.normal(size=(2, 400, 40))
+    y = rho * x + math.sqrt(1 - rho**2) * y
+    ends = [agreement(("a", "b"), pair).ends("spearman") for pair in zip(x, y, strict=True)]
+    truth = 6 / math.pi * math.asin(rho / 2)
+    held = [low[0, 1] <= truth <= high[0, 1] for low, high in ends]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.04)

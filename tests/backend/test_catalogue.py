@@ -10,7 +10,7 @@ import pytest
 
 import backend
 from backend import catalogue
-from backend.catalogue import Catalogued, find, normalised, source_digest, versions
+from backend.catalogue import Catalogued, draws, find, normalised, source_digest, versions
 from backend.engine.engine import Engine
 from backend.errors import InputError
 from backend.explanation import ModelRef, Request
@@ -62,6 +62,40 @@ def test_defaults_are_written_out(site):
 def test_seed_counts_only_where_it_is_used(site):
     assert normalised(request("faulty", seed=5)).seed == 0
     assert normalised(request("noise", seed=5)).seed == 5
+
+
+def joint(*members, **changes):
+    """A request that draws nothing itself, with members."""
+    return request("faulty", members=[one.model_dump() for one in members], **changes)
+
+
+def test_a_seed_counts_where_anything_behind_it_draws(site):
+    still, drawn = request("faulty", seed=5), request("noise", seed=5)
+    assert [draws(one) for one in (still, drawn)] == [False, True]
+    assert [draws(joint(still)), draws(joint(still, drawn))] == [False, True]
+    assert draws(joint(joint(drawn)))
+    assert draws(request("faulty", subject=joint(drawn).model_dump()))
+    found = normalised(joint(still, drawn, seed=5))
+    assert [found.seed, *(one.seed for one in found.members)] == [5, 0, 5]
+    assert normalised(joint(still, seed=5)) == normalised(joint(request("faulty")))
+    assert normalised(request("faulty", subject=drawn.model_dump(), seed=5)).seed == 5
+
+
+def test_members_are_put_in_order_too(site):
+    short = normalised(joint(request(), request(parameters={"steps": "4"})))
+    assert [one.parameters["steps"] for one in short.members] == [3, 4]
+    assert short.members[0] == normalised(request())
+    assert normalised(short) == short
+    with pytest.raises(InputError, match="noise: steps"):
+        normalised(joint(request(), request(parameters={"steps": "x"})))
+
+
+def test_a_member_of_another_model_is_refused(site):
+    with pytest.raises(InputError, match="of another model"):
+        normalised(joint(request(), request(model={"name": "other"})))
+    other = request(model={"name": "tiny", "reinitialised": {"depth": 1}})
+    with pytest.raises(InputError, match="of another model"):
+        normalised(joint(request(), joint(other)))
 
 
 def test_subjects_are_put_in_order_too(site):

@@ -87,6 +87,12 @@ def test_what_computes_changes_the_key(name):
     assert BASE.key(Known(**IDENTITIES[name])) != BASE.key(Known())
 
 
+def test_the_order_of_members_changes_the_key():
+    assert JOINT.key(Known()) != JOINT.model_copy(update={"members": (MEMBER, SUBJECT)}).key(
+        Known()
+    )
+
+
 def test_no_field_of_a_request_is_forgotten():
     """A field added later must be listed above."""
     tried = {name.split()[0] for name in REQUESTS} | {"parameters", "target", "subject"}
@@ -140,6 +146,40 @@ def test_what_is_no_request(change):
         Request.model_validate(fields | change)
 
 
+MEMBER = SUBJECT.model_copy(update={"seed": 7, "subject": SUBJECT})
+JOINT = BASE.model_copy(update={"members": (SUBJECT, MEMBER)})
+
+
+def test_another_seed_is_that_of_all_it_stands_on():
+    found = JOINT.at_seed(2)
+    assert (found.seed, found.subject.seed) == (3, 2)
+    assert [one.seed for one in found.members] == [2, 9]
+    assert found.members[1].subject.seed == 2
+    assert found.at_seed(-2) == JOINT
+    assert JOINT.at_seed(0) == JOINT
+    last = JOINT.model_copy(update={"seed": 2**32 - 1})
+    assert last.at_seed(1).seed == 0
+    assert Request.model_validate_json(found.model_dump_json()) == found
+
+
+def test_another_model_is_that_of_all_it_stands_on():
+    other = ref(reinitialised=Reinitialised(depth=2))
+    found = JOINT.of_model(other)
+    behind = [found, found.subject, *found.members, found.members[1].subject]
+    assert [one.model for one in behind] == [other] * 5
+    assert found.of_model(MODEL) == JOINT
+
+
+def test_another_input_is_that_of_its_members_but_not_of_what_it_is_about():
+    found = JOINT.moved("d" * 64, {"index": 4})
+    assert all(one.input == "d" * 64 for one in (found, *found.members))
+    assert all(one.target == {"index": 4} for one in (found, *found.members))
+    assert found.subject == SUBJECT
+    assert found.members[1].subject == SUBJECT
+    assert [one.parameters for one in found.members] == [one.parameters for one in JOINT.members]
+    assert found.moved(BASE.input, BASE.target).key(Known()) != found.key(Known())
+
+
 def test_values_do_not_change():
     with pytest.raises(ValidationError, match="frozen"):
         BASE.seed = 3
@@ -151,6 +191,7 @@ def test_values_do_not_change():
         (ModelRef(name="small"), "small"),
         (ModelRef(source="folder", name="x"), "folder:x"),
         (ModelRef(source="hub", name="org/x", revision="v1"), "hub:org/x@v1"),
+        (ref(reinitialised=Reinitialised(depth=2)), "small, 2 stages re-initialised"),
     ],
 )
 def test_label_of_a_model(model, label):

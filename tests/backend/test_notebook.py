@@ -12,6 +12,7 @@ import safetensors.numpy
 
 import backend
 from backend import explain
+from backend.consensus import consensus
 from backend.errors import InputError, VitrineError
 from backend.graphs.explanation import GraphExplanation
 from tests.tiny import write
@@ -55,6 +56,21 @@ def test_flags_are_keywords_and_lists_are_joined():
     assert found.values["nodes"] == 3
 
 
+def test_a_consensus_is_named_with_those_it_is_of():
+    named = "saliency,edge_occlusion,consensus"
+    found = explain("graphs", named, **MUTAG, parameters={"saliency.absolute": False})
+    assert found.source().request.explainer == "consensus"
+    first = explain("graphs", "saliency", **MUTAG, parameters={"absolute": False})
+    other = explain("graphs", "edge_occlusion", **MUTAG)
+    known, _ = consensus([one.arrays["scores"] for one in (first, other)])
+    np.testing.assert_array_equal(found.arrays["scores"], known)
+    assert [m.explainer for m in found.source().request.members] == named.split(",")[:2]
+    assert explain("graphs", named, **MUTAG).source().key != found.source().key
+    card = html.unescape(html.unescape(found._repr_html_()))
+    assert f"explain graphs --explainer {named} " in card
+    assert "--set saliency.absolute=false" in card
+
+
 def test_every_family_has_a_card(tmp_path):
     model = write(tmp_path / "tiny", "llama")
     tokens = explain(
@@ -73,6 +89,7 @@ def test_every_family_has_a_card(tmp_path):
         ("pictures", "saliency", {}, "no family 'pictures'"),
         ("graphs", "nothing", MUTAG, "no explainer 'nothing'"),
         ("graphs", "saliency,random_edges", MUTAG, "One explainer"),
+        ("graphs", "saliency,consensus", MUTAG, "at least two further explainers"),
         ("graphs", "saliency", {"example": "mutag", "colour": "red"}, "--colour=red"),
         ("graphs", "saliency", {"example": "mutag", "graph": "two"}, "--graph"),
         ("graphs", "saliency", {**MUTAG, "graph": 99_999}, "no graph 99999"),

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import html.parser
 import io
+import re
 import shutil
 import subprocess
 
@@ -14,6 +15,7 @@ import pytest
 from scipy import stats
 
 from backend import study_files
+from backend.bootstrap import Interval, interval
 from backend.explanation import Comparison, Explanation, ModelRef, Provenance, Request
 from backend.metric import Metric
 from backend.study import (
@@ -40,25 +42,29 @@ class Said(Explanation):
     """An explanation with scores, or a score with metrics."""
 
 
-def explained(scores, seconds=1.0):
+def explained(scores, seconds=1.0, **values):
     source = Provenance(
         key="k", request=REQUEST, model_fingerprint="f", versions={}, device="cpu",
         dtype="float32", seconds=seconds, peak_memory_bytes=0, forward_passes=0,
         backward_passes=0, batch_size=None, warnings=(), created="",
     )  # fmt: skip
-    return Said(arrays={"scores": np.array(scores, dtype=np.float32)}, provenance=source)
+    arrays = {"scores": np.array(scores, dtype=np.float32)}
+    return Said(arrays=arrays, values=values, provenance=source)
 
 
 def scored(**metrics):
     return Said(arrays={}, values={"metrics": metrics})
 
 
-def made(**values):
-    """A study of the methods one, two and random rankings."""
+def made(pairs=(), **values):
+    """A study of the methods one, two and random rankings; `pairs`: correlations of one and two."""
     metrics = [metric for metric in (UP, DOWN, AGREEMENT) if metric.id in values]
     arrays = {name: np.array(rows, dtype=float) for name, rows in values.items()}
     cases = len(next(iter(arrays.values()))[0])
-    return Study(("one", "two", RANDOM), tuple(f"case {c}" for c in range(cases)), metrics, arrays)
+    both = np.full((2, 2, cases), np.nan)
+    both[0, 1, : len(pairs)] = both[1, 0, : len(pairs)] = pairs
+    titles = tuple(f"case {c}" for c in range(cases))
+    return Study(("one", "two", RANDOM), titles, metrics, arrays, both)
 
 
 def test_values_are_those_of_scores_explanations_and_seeds():
@@ -127,6 +133,68 @@ def test_the_test_pairs_inputs_and_leaves_out_what_one_lacks():
     assert signed_rank(np.ones(9), np.ones(9)) == 1
 
 
+def correlation(first, other):
+    return stats.spearmanr(first.arrays["scores"], other.arrays["scores"]).statistic
+
+
+def test_pairs_are_rank_correlations_and_their_means_have_bootstrap_intervals():
+    generator = np.random.default_rng(3)
+    cases = [[explained(generator.normal(size=12)) for _ in range(3)] for _ in range(7)]
+    lacking = [*cases[:-1], [cases[-1][0], None, cases[-1][2]]]
+    measured = [Measured(asked, [()] * 3, [None] * 4) for asked in lacking]
+    found = study(["one", "two", "three"], [f"case {c}" for c in range(7)], measured, [UP])
+    one_two = [correlation(one, two) for one, two, _ in cases[:-1]]
+    one_three = [correlation(one, three) for one, _, three in cases]
+    np.testing.assert_allclose(found.pairs[0, 1, :6], one_two)
+    assert np.isnan(found.pairs[1, :, 6]).all()
+    assert np.isnan(found.pairs[:, 1, 6]).all()
+    for row, other, known in ((0, 1, one_two), (0, 2, one_three)):
+        expected = interval(known)
+        said = found.agreement[row][other]
+        assert said == found.agreement[other][row]
+        assert dataclasses.astuple(said) == pytest.approx(dataclasses.astuple(expected))
+    assert [found.agreement[m][m].mean for m in range(3)] == pytest.approx([1, 1, 1])
+    row = found.values["agreement"][0]
+    np.testing.assert_allclose(row[:6], (np.array(one_two) + one_three[:6]) / 2)
+    assert row[6] == pytest.approx(one_three[6])
+
+
+def test_two_methods_that_never_meet_have_no_agreement():
+    flat = Measured([explained([1, 1, 1]), explained([1, 2, 3])], [(), ()], [None] * 3)
+    found = study(["one", "two"], ["x"], [flat], [UP])
+    assert found.agreement[0][1] == Interval(None, None, None, 0)
+    assert "agreement" not in found.values
+
+
+def test_a_consensus_is_left_out_of_what_the_others_agree_on_but_not_of_its_own():
+    one, two, other = ([4, 3, 2, 1], [3, 4, 2, 1], [1, 3, 2, 4])
+    joint = [4, 3, 1, 2]
+    asked = [explained(one), explained(joint), explained(two), explained(other)]
+    names = ["one", "consensus", "two", "other"]
+    found = study(names, ["x"], [Measured(asked, [()] * 4, [None] * 5)], [UP])
+    r = {(a, b): correlation(x, y) for a, x in enumerate(asked) for b, y in enumerate(asked)}
+    means = [
+        (r[0, 2] + r[0, 3]) / 2,
+        (r[1, 0] + r[1, 2] + r[1, 3]) / 3,
+        (r[2, 0] + r[2, 3]) / 2,
+        (r[3, 0] + r[3, 2]) / 2,
+    ]
+    np.testing.assert_allclose(found.values["agreement"][:, 0], [*means, np.nan])
+    assert found.pairs[0, 1, 0] == pytest.approx(r[0, 1]), "the pair itself is still there"
+
+
+def test_one_method_and_its_consensus_agree_with_nobody_else():
+    asked = [explained([1, 2, 3]), explained([1, 3, 2])]
+    found = study(["one", "consensus"], ["x"], [Measured(asked, [()] * 2, [None] * 3)], [UP])
+    np.testing.assert_allclose(found.values["agreement"][:, 0], [np.nan, 0.5, np.nan])
+
+
+def test_a_consensus_takes_the_seconds_of_all_it_is_of():
+    asked = [explained([1, 2], 2.0), explained([1, 2], 0.25, members_seconds=3.5)]
+    found = study(["one", "consensus"], ["x"], [Measured(asked, [()] * 2, [None] * 3)], [UP])
+    np.testing.assert_array_equal(found.values["seconds"][:, 0], [2.0, 3.75, np.nan])
+
+
 def test_holm_by_hand_and_in_any_order():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.04, 0.03, 0.01]) == pytest.approx([0.06, 0.06, 0.03])
@@ -153,18 +221,23 @@ ASKED = Studied(
 )
 
 
+PAIRS = (0.5, -0.25, 0.75, 0.0)
+
+
 def filled():
     generator = np.random.default_rng(1)
     rows = generator.random((3, 9))
     rows[1, 4] = np.nan
-    study = made(up=rows, down=-rows / 1e5)
+    study = made(PAIRS, up=rows, down=-rows / 1e5)
     return dataclasses.replace(study, cases=("=1+1", *study.cases[1:]))
 
 
 def test_tables_hold_every_value():
     found = filled()
     files = study_files.files(found, ASKED)
-    assert set(files) == {"inputs.csv", "means.csv", "study.tex", "study.html", "graphs.jsonl"}
+    assert set(files) == {
+        "inputs.csv", "means.csv", "agreement.csv", "study.tex", "study.html", "graphs.jsonl",
+    }  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(files["inputs.csv"].decode())))
     assert len(rows) == 3 * 9
     assert rows[0]["input"] == "'=1+1"
@@ -174,6 +247,33 @@ def test_tables_hold_every_value():
     cells = found.cells
     assert [float(row["mean"]) for row in means[:3]] == [cell.mean.mean for cell in cells["up"]]
     assert [row["n"] for row in means[:3]] == ["9", "8", "9"]
+
+
+def test_the_agreement_of_two_methods_is_a_row():
+    text = study_files.files(filled(), ASKED)["agreement.csv"].decode()
+    [row] = csv.DictReader(io.StringIO(text))
+    known = interval(PAIRS)
+    assert (row["method"], row["other"], row["n"]) == ("one", "two", "4")
+    assert [float(row[name]) for name in ("mean", "low", "high")] == [0.25, known.low, known.high]
+
+
+def test_agreement_that_is_not_known_is_an_empty_cell():
+    rows = study_files.csv_of_agreement(made(up=[[0.1], [0.2], [0.3]])).decode().splitlines()
+    assert rows == ["method,other,mean,low,high,n", "one,two,,,,0"]
+
+
+def test_the_report_shows_agreement_beside_escaped_titles():
+    found = filled()
+    page = study_files.files(found, ASKED)["study.html"].decode()
+    table = page.split("<h2>Agreement</h2>")[1].split("<h2>")[0]
+    head, *rows = re.findall("<tr>(.*?)</tr>", table)
+    assert head == "<th></th><th>One_&lt;b&gt;</th><th>Method two 100%</th>"
+    low, high = (study_files.shown(end) for end in (interval(PAIRS).low, interval(PAIRS).high))
+    said = f"<td>0.250<br><small>[{low}, {high}]</small></td>"
+    assert rows == [
+        f"<td>One_&lt;b&gt;</td><td>–</td>{said}",
+        f"<td>Method two 100%</td>{said}<td>–</td>",
+    ]
 
 
 def test_latex_has_no_sign_that_stops_it(tmp_path):
@@ -218,7 +318,7 @@ def test_the_report_asks_nothing_of_the_network_and_shows_text_as_text():
     for text in ("One_<b>", "Up & <up>_100%", "A $set$", "'a & b'", "<case> & 1", "=1+1"):
         assert text in reader.text
     assert study_files.shown(found.cells["up"][0].mean.mean) in reader.text
-    assert reader.tags.count("tr") == (1 + 2) + 2 * (1 + 9)
+    assert reader.tags.count("tr") == (1 + 2) + (1 + 2) + 2 * (1 + 9)
 
 
 def test_small_numbers_keep_a_digit():

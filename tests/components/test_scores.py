@@ -128,3 +128,48 @@ def test_agreement_that_is_not_defined_is_grey():
     assert drawn.data[1].text[1] == "–"
     assert drawn.layout.plot_bgcolor == LIGHT.neutral
     assert "not defined" in drawn.data[1].hovertext[1]
+
+
+def intervals(methods):
+    """A matrix of methods with ends a tenth away from each number."""
+    matrix = np.full((methods, methods), -0.25)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix, (matrix - 0.1, matrix + 0.1)
+
+
+def drawn_with(methods, ends):
+    matrix, _ = intervals(methods)
+    names = [f"m{i}" for i in range(methods)]
+    drawn = scores.agreement(names, matrix, title="Rank correlation", ends=ends)
+    return drawn, drawn.data[1]
+
+
+def test_a_cell_has_its_interval_up_to_six_methods_and_the_pointer_always():
+    ends = '−0.25<br><span style="font-size:9px">−0.35 to −0.15</span>'
+    for methods, between in ((2, ends), (6, ends), (7, "−0.25")):
+        _, points = drawn_with(methods, intervals(methods)[1])
+        assert points.text[1] == points.text[methods] == between
+        assert points.text[0] == points.text[-1] == "1.00"
+        assert points.hovertext[1] == "m0 and m1: -0.250<br>95 % interval −0.35 to −0.15"
+
+
+def test_a_cell_without_an_interval_has_its_number_alone():
+    matrix, (low, high) = intervals(3)
+    low[0, 1], high[0, 2] = np.nan, np.nan
+    _, points = drawn_with(3, (low, high))
+    assert points.text[1] == points.text[2] == "−0.25"
+    assert points.hovertext[1] == "m0 and m1: -0.250"
+    assert "interval" in points.hovertext[3]
+    matrix[0, 1] = np.nan
+    points = scores.agreement(["A", "B", "C"], matrix, title="Overlap", ends=(low, high)).data[1]
+    assert points.text[1] == "–"
+    assert points.hovertext[1] == "A and B: not defined"
+
+
+def test_rows_are_higher_where_they_hold_intervals():
+    def height(methods, ends):
+        return drawn_with(methods, ends)[0].layout.height
+
+    assert height(6, intervals(6)[1]) - height(6, None) == 6 * 10
+    assert height(7, intervals(7)[1]) == height(7, None)
+    assert "interval" not in "".join(drawn_with(6, None)[1].hovertext)
