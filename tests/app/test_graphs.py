@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from backend.explanation import Comparison
+from backend.consensus import consensus
+from backend.explanation import Comparison, Request
 from backend.graphs import plan
 from backend.graphs.explanation import GraphExplanation, GraphSet, GraphTarget
+from backend.graphs.noise import aligned, noisy
 from backend.stability import stability
 from components import graph_upload
 from components.figures.graph_parts import SHARE
@@ -59,14 +61,26 @@ def opened(app: AppTest) -> Comparison:
     return engine().get_comparison(key)
 
 
-def results(app: AppTest) -> list[GraphExplanation]:
-    """The finished explanations of the page, in its order."""
+def requests(app: AppTest) -> tuple[Request, ...]:
+    """What the page asks for, in its order."""
     shown = opened(app)
     none = engine().put_input(GraphSet.none(), "graphs")
-    trained = engine().result(engine().key(plan.train_request(shown, none)))
-    digest = engine().put_input(plan.set_of(trained), "graphs")
-    asked = plan.requests(shown, plan.Sets(digest, digest))
-    return [engine().result(engine().key(request)) for request in asked]
+    digest = engine().put_input(plan.set_of(result(plan.train_request(shown, none))), "graphs")
+    return plan.requests(shown, plan.Sets(digest, digest))
+
+
+def result(request: Request) -> GraphExplanation:
+    """What the page has computed of a request."""
+    return engine().result(engine().key(request))
+
+
+def scores(request: Request) -> np.ndarray:
+    return result(request).arrays["scores"]
+
+
+def results(app: AppTest) -> list[GraphExplanation]:
+    """The finished explanations of the page, in its order."""
+    return [result(request) for request in requests(app)]
 
 
 def test_a_fresh_page_says_what_to_do(page: Open) -> None:
@@ -96,6 +110,21 @@ def test_explain_trains_and_draws_a_panel_each_and_every_tab(page: Open) -> None
         assert not app.exception, name
         assert not app.error, name
     assert "explain graphs --explainer" in app.code[0].value
+
+
+def test_where_the_methods_disagree_is_drawn_on_the_graph(page: Open) -> None:
+    app = tab(explained(page, ["saliency", "edge_occlusion", "consensus"]), "Agreement")
+    assert not app.exception
+    assert "**Where 2 methods disagree**" in words(app)
+    one, other, joint = results(app)
+    mean, apart = consensus([one.arrays["scores"], other.arrays["scores"]])
+    np.testing.assert_array_equal(joint.arrays["scores"], mean)
+    table = next(d.value for d in app.dataframe if "disagreement" in d.value)
+    order = np.argsort(-apart, kind="stable")[:10].tolist()
+    assert list(table["position"]) == order
+    assert list(table["disagreement"]) == [float(apart[p]) for p in order]
+    assert list(table["mean rank"]) == [float(mean[p]) for p in order]
+    assert plots(app) == 5, "the three panels, the matrix, and the disagreement on the graph"
 
 
 def test_the_faithfulness_of_each_method_and_of_random_rankings(page: Open) -> None:
@@ -160,25 +189,39 @@ def test_stability_over_seeds_and_noise(page: Open) -> None:
     assert not app.exception
     rows = table(app)
     assert list(rows["method"]) == ["GNNExplainer", "Saliency"]
-    assert rows["seeds: runs"][1] == "deterministic"
-    assert pd.isna(rows["seeds: overlap"][1])
-    assert rows["noise: overlap"].between(0, 1).all()
+    assert list(rows["seeds: runs"]) == ["3", "deterministic"]
+    assert list(rows.loc[1, ["seeds: overlap", "seeds: stable"]]) == ["", ""]
+    assert pd.isna(rows["seeds: correlation"][1])
 
-    shown = plan.only(opened(app), "gnn_explainer")
-    none = engine().put_input(GraphSet.none(), "graphs")
-    digest = engine().put_input(
-        plan.set_of(engine().result(engine().key(plan.train_request(shown, none)))), "graphs"
-    )
-    runs = []
-    for seed in range(3):
-        [asked] = plan.requests(plan.at_seed(shown, seed), plan.Sets(digest, digest))
-        runs.append(engine().result(engine().key(asked)).arrays["scores"])
+    shown = opened(app)
+    asked = requests(app)
+    runs = [scores(asked[0].at_seed(seed)) for seed in range(3)]
     assert np.abs(runs[0] - runs[1]).max() > 1e-4, "the seed reaches the method"
+    check(rows.iloc[0], "seeds", runs)
+
+    target = GraphTarget.model_validate(shown.target).model_copy(update={"recipe": None})
+    moved = target.model_copy(update={"graph": 0}).model_dump(mode="json")
+    graphs = engine().get_input("graphs", asked[0].input)
+    noises = [engine().put_input(noisy(graphs, target, seed), "graphs") for seed in range(2)]
+    for number, request in enumerate(asked):
+        again = [result(request.moved(digest, moved)) for digest in noises]
+        check(rows.iloc[number], "noise", aligned([result(request), *again]))
+    drawn = [chart.proto.alt for chart in app.get("plotly_chart")][2:]
+    spread = "Mean and spread of the scores by {}"
+    assert sorted(drawn) == [
+        spread.format("GNNExplainer"),
+        spread.format("GNNExplainer"),
+        spread.format("Saliency"),
+        "Mean scores by GNNExplainer, stable edges standing out",
+    ], "of seeds the method that draws, of noise both, and its mean on the graph"
+
+
+def check(row: pd.Series, what: str, runs: Sequence[np.ndarray]) -> None:
+    """A row's cells are those of these runs."""
     measured = stability(runs, SHARE)
-    assert rows["seeds: overlap"][0] == pytest.approx(measured.overlap.mean)
-    assert rows["seeds: correlation"][0] == pytest.approx(measured.correlation.mean)
-    assert rows["seeds: stable"][0] == f"{measured.stable.sum()} of {measured.top}"
-    assert plots(app) == 3, "the two panels, and the mean of the method that draws"
+    assert row[f"{what}: overlap"] == f"{measured.overlap.mean:.3f} ± {measured.half:.3f}"
+    assert row[f"{what}: correlation"] == measured.correlation.mean
+    assert row[f"{what}: stable"] == f"{measured.stable.sum()} of {measured.top}"
 
 
 def test_sanity_explains_gnns_that_have_forgotten(page: Open) -> None:

@@ -267,10 +267,14 @@ def known(metrics):
     ],
 )
 def test_one_opinion_is_none(engine, family, explainers):
-    _, requests = asked(engine, family, explainers)
-    [request] = [one for one in requests if one.explainer == "consensus"]
+    with pytest.raises(InputError, match="Choose at least two further explainers that rank"):
+        asked(engine, family, explainers)
+
+
+def test_a_page_that_asks_for_a_consensus_of_one_is_told_so(engine):
+    alone = joint(engine, "concepts")
     with pytest.raises(VitrineError, match="Choose at least two further explainers that rank"):
-        work.finish(engine, [request])
+        work.finish(engine, [alone.model_copy(update={"members": alone.members[:1]})])
 
 
 def test_the_key_is_that_of_its_members_parameters_and_seeds(engine):
