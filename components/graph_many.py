@@ -40,7 +40,7 @@ def panel(opened: Comparison, sets: Sets, graphs: GraphSet, prefix: str) -> None
         )
         return
     scored = compare.items(plan.suite_requests(opened, sets, count))
-    names = [*(_title(choice.explainer) for choice in opened.choices), RANDOM]
+    names = [*(_title(choice.explainer) for choice in plan.suite_choices(opened)), RANDOM]
     done: dict[str, Explanation] = {}
     for name, item in zip(names, scored, strict=True):
         if item.explanation is not None:

@@ -80,7 +80,7 @@ class Desk:
             work.check_ranks(work.family_of(comparison.family), comparison.choices)
             sets = _sets(engine, comparison)
             asked = plan.suite_requests(comparison, sets, given.items)
-            names = [*(choice.explainer for choice in comparison.choices), RANDOM]
+            names = [*(choice.explainer for choice in plan.suite_choices(comparison)), RANDOM]
             found = [explanation for _, explanation in work.finish(engine, asked)]
             return {"scores": set_table.scores(dict(zip(names, found, strict=True)))}
         finally:

@@ -124,15 +124,21 @@ def score_requests(subjects: Iterable[Request]) -> tuple[Request, ...]:
     )
 
 
-def suite_requests(comparison: Comparison, sets: Sets, graphs: int) -> tuple[Request, ...]:
-    """One request a chosen explainer, and one for random rankings: its scores over many graphs.
+def suite_choices(comparison: Comparison) -> tuple[Choice, ...]:
+    """The explainers that are scored over many graphs.
 
-    A consensus is of explanations of one input, so it has none; a study scores it.
+    A consensus is of explanations of one input, so it is not among them; a study scores it.
+    """
+    return tuple(c for c in comparison.choices if c.explainer != consensus.ID)
+
+
+def suite_requests(comparison: Comparison, sets: Sets, graphs: int) -> tuple[Request, ...]:
+    """One request of each of `suite_choices`, and one of random rankings: scores of many graphs.
 
     Args:
         graphs: how many items, from the set's test items in their order.
     """
-    chosen = [c for c in comparison.choices if c.explainer != consensus.ID]
+    chosen = suite_choices(comparison)
     named = [(c, {"explainer": c.explainer, "settings": c.parameters}) for c in chosen]
     label = GraphTarget().model_dump(mode="json")
     shared: dict[str, Any] = {

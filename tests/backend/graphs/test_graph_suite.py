@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backend.catalogue import draws
 from backend.errors import Cancelled, InputError
 from backend.explanation import Choice, Comparison, ModelRef
 from backend.graphs import items, plan
@@ -123,12 +124,19 @@ def test_scores_are_of_each_subject_and_of_chance():
     assert plan.score_requests(()) == ()
 
 
-def test_only_what_draws_is_asked_at_other_seeds():
-    asked = plan.seeded(comparison("ms_explainer", "saliency", "gnn_explainer"))
-    assert [choice.explainer for choice in asked.choices] == ["ms_explainer", "gnn_explainer"]
-    other = plan.at_seed(asked, 2)
+def test_a_method_draws_where_its_fit_does():
+    asked = plan.requests(comparison("ms_explainer", "saliency", "gnn_explainer"), SETS)
+    assert [draws(request) for request in asked] == [True, False, True]
+    other = asked[0].at_seed(2)
     assert other.seed == 2
-    assert plan.requests(other, SETS)[0].subject.seed == 2
+    assert other.subject.seed == 2
+
+
+def test_a_consensus_has_no_score_over_many_graphs():
+    asked = comparison("saliency", "consensus", "edge_occlusion")
+    assert [c.explainer for c in plan.suite_choices(asked)] == ["saliency", "edge_occlusion"]
+    named = [request.parameters["explainer"] for request in plan.suite_requests(asked, SETS, 3)]
+    assert named == ["saliency", "edge_occlusion", ""]
 
 
 def test_the_recipe_is_the_trainings_alone():
