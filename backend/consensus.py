@@ -61,6 +61,7 @@ class Consensus(Explainer):
         """
         if len(run.members) < FEWEST:
             raise InputError("A consensus is of other explanations.", todo=TWO_OTHERS)
+        run.progress(0, 1, "averaging rankings")
         rows = [one.arrays["scores"] for one in run.members]
         if len({row.shape for row in rows}) > 1:
             raise InputError("The explanations rank different things, so they have no consensus.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from backend.errors import Cancelled
+from backend.explanation import ModelRef, Provenance, Request
 
 
 @dataclasses.dataclass
@@ -62,6 +63,17 @@ class FakeRun:
             self.batch_sizes.append(len(items[start : start + size]))
             self.progress(before + len(done), total or len(items), what)
         return done
+
+
+def sourced(found, explainer, seconds=0.5):
+    """An explanation as a worker gives it, with its provenance."""
+    request = Request(family="fakes", explainer=explainer, model=ModelRef(name="m"), input="0" * 64)
+    source = Provenance(
+        key="k", request=request, model_fingerprint="f", versions={}, device="cpu",
+        dtype="float32", seconds=seconds, peak_memory_bytes=0, forward_passes=1,
+        backward_passes=0, batch_size=None, warnings=(), created="",
+    )  # fmt: skip
+    return dataclasses.replace(found, provenance=source)
 
 
 class Drawn:

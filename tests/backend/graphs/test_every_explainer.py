@@ -13,11 +13,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from backend import consensus
 from backend.errors import Cancelled, InputError
 from backend.graphs import FAMILY
 from backend.graphs.explanation import GraphSet, GraphTarget
 from tests.backend.graphs.made import FEATURES, edge_attr, graph_set
-from tests.fake import FakeRun
+from tests.fake import FakeRun, sourced
 
 QUICK = {
     "ms_explainer": {"epochs": 1, "restarts": 1},
@@ -66,6 +67,10 @@ def explain(id, graphs, target=None, run=None):
     explainer = FAMILY.find(id)
     parameters = explainer.Parameters(**QUICK.get(id, {}))
     run = run or FakeRun()
+    if id == consensus.ID:
+        run.members = [
+            sourced(explain(one, graphs, target), one) for one in ("saliency", "edge_occlusion")
+        ]
     return explainer.explain(None, graphs, target or GraphTarget(graph=1), parameters, run)
 
 

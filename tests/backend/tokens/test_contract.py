@@ -10,8 +10,11 @@ import torch
 
 from backend.errors import Cancelled, InputError
 from backend.tokens import FAMILY
+from backend.tokens.attention_mean import AttentionMean
+from backend.tokens.consensus import TokenConsensus
 from backend.tokens.explanation import Prompt, Target, TokenExplanation
-from tests.fake import FakeRun
+from backend.tokens.leave_one_out import LeaveOneOut
+from tests.fake import FakeRun, sourced
 
 PROMPT = Prompt.of("The code for the vault is the code. The river")
 EXPLAINERS = [pytest.param(cls, id=cls.id) for cls in FAMILY.explainers]
@@ -20,6 +23,11 @@ ATTRIBUTIONS = [p for p in EXPLAINERS if p.values[0].role == "attribution"]
 
 def explain(cls: Any, model: Any, run: Any, prompt: Prompt = PROMPT, **target: Any) -> Any:
     ids = tuple(model.tokenizer(" is cold today.", add_special_tokens=False)["input_ids"][:3])
+    if cls is TokenConsensus:
+        run.members = [
+            sourced(explain(one, model, FakeRun(), prompt, **target), one.id)
+            for one in (AttentionMean, LeaveOneOut)
+        ]
     return cls().explain(model, prompt, Target(**{"ids": ids} | target), cls.Parameters(), run)
 
 
