@@ -12,12 +12,16 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 import backend
+from backend import agreement, consensus
 from backend.bundle import canonical_json, digest
 from backend.errors import InputError
 from backend.explainer import Explainer, Family
 from backend.explanation import Identity, Request
 
 log = logging.getLogger("vitrine.catalogue")
+
+SHARED = (agreement, consensus)
+"""What explainers of every family compute with."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -114,10 +118,14 @@ def _finite(values: dict[str, JsonValue], explainer: str) -> dict[str, JsonValue
 
 @cache
 def source_digest(family: str) -> str:
-    """Digest of the family folder's Python source: editing a method retires its results."""
+    """Digest of the family folder's Python source: editing a method retires its results.
+
+    With the modules of SHARED, whose numbers are stored too.
+    """
     nouns = sys.modules[catalogue()[family].Explanation.__module__]
     folder = Path(str(nouns.__file__)).parent
-    files = sorted(folder.rglob("*.py"))
+    shared = [Path(str(module.__file__)) for module in SHARED]
+    files = [*sorted(folder.rglob("*.py")), *shared]
     return digest(*(part for file in files for part in (file.name.encode(), file.read_bytes())))
 
 

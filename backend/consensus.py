@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from backend.agreement import scaled_ranks
+from backend.cost import OF_MEMBERS, PARTS
 from backend.errors import InputError
 from backend.explainer import Explainer, Family, Reference, Run
 from backend.explanation import Choice, Explanation, Request
@@ -25,6 +26,8 @@ ID = "consensus"
 FEWEST = 2
 """Explanations without which there is nothing to agree on."""
 UNIT = "mean rank"
+SMALLEST = 1e-18
+"""Variance below which ranks differ by rounding alone."""
 TWO_OTHERS = "Choose at least two further explainers that rank; their rankings are averaged."
 
 
@@ -34,7 +37,7 @@ class Consensus(Explainer):
     Arrays, beside those of the family's attributions: disagreement, as long as scores.
 
     Values, beside those: members, the ids of the explainers in the order of the request, and
-    members_seconds, what these took.
+    members_cost, what these took (`backend.cost`).
     """
 
     id = ID
@@ -69,7 +72,9 @@ class Consensus(Explainer):
         arrays = {"scores": scores, "disagreement": apart}
         values = {
             "members": [one.source().request.explainer for one in run.members],
-            "members_seconds": sum(one.source().seconds for one in run.members),
+            OF_MEMBERS: {
+                part: sum(getattr(one.source(), part) for one in run.members) for part in PARTS
+            },
         }
         return self.told(input, target, run, arrays, values)
 
@@ -106,12 +111,9 @@ def consensus(scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore"):
         mean = filled.sum(axis=0) / counts
         squares = (np.where(there, scaled - mean, 0.0) ** 2).sum(axis=0) / counts
-    return mean.astype(np.float32), np.sqrt(squares).astype(np.float32)
-
-
-def seconds(found: Explanation) -> float:
-    """What an explanation took; a consensus as long as all it is of."""
-    return found.source().seconds + float(found.values.get("members_seconds", 0.0))
+    apart = np.where(squares > SMALLEST, np.sqrt(squares), 0.0)
+    apart[~there.any(axis=0)] = np.nan
+    return mean.astype(np.float32), apart.astype(np.float32)
 
 
 def joined(requests: Sequence[Request]) -> tuple[Request, ...]:

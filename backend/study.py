@@ -22,6 +22,7 @@ from scipy.stats import wilcoxon
 from backend import consensus
 from backend.agreement import agreement
 from backend.bootstrap import Interval, interval
+from backend.cost import cost
 from backend.explanation import Comparison, Explanation, Request
 from backend.metric import Metric
 from backend.stability import stability
@@ -173,7 +174,7 @@ def study(
         for m, one in enumerate(case.asked):
             if one is None:
                 continue
-            values[SECONDS.id][m, c] = consensus.seconds(one)
+            values[SECONDS.id][m, c] = cost(one)[SECONDS.id]
             seeds = [one, *(other for other in case.again[m] if other is not None)]
             if len(seeds) > 1:
                 runs = [each.arrays["scores"].astype(np.float64) for each in seeds]

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from backend import agreement, consensus
+from backend.cost import cost
 from backend.engine.job import Job
 from backend.explanation import Explanation, Request
 from backend.metric import Metric
@@ -118,13 +119,13 @@ def _again(requests: Sequence[Request]) -> None:
 def _row(name: str, score: Item, about: Item | None, operator: str) -> scores.ScoreRow:
     values = cast(Explanation, score.explanation).values
     subject = about.explanation if about else None
-    spread = values.get("spread", {})
+    spread, spent = values.get("spread", {}), cost(subject)
     return scores.ScoreRow(
         name=name,
         metrics=values["metrics"][operator] if operator else values["metrics"],
         spread=spread.get(operator, {}) if operator else spread,
-        seconds=consensus.seconds(subject) if subject else None,
-        forward_passes=subject.source().forward_passes if subject else None,
+        seconds=spent["seconds"] if subject else None,
+        forward_passes=int(spent["forward_passes"] or 0) if subject else None,
     )
 
 

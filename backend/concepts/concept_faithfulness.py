@@ -16,6 +16,7 @@ from backend.concepts import concept_metrics as metrics
 from backend.concepts.decided import remarks
 from backend.concepts.decision import BASELINE, Baseline, Decision
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
+from backend.cost import cost
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Explanation, Frozen
@@ -112,7 +113,7 @@ class ConceptFaithfulness(Explainer):
                 "sample": decision.sample,
                 "label": decision.label,
                 **values,
-                **_cost(run.subject),
+                **cost(run.subject),
                 "concepts": k,
                 "draws": len(orders),
             },
@@ -192,11 +193,3 @@ def _ties(scores: np.ndarray) -> list[str]:
     if len(np.unique(scores)) < len(scores):
         return ["Concepts with equal scores are ranked in the order of the table."]
     return []
-
-
-def _cost(subject: Explanation | None) -> dict[str, float | None]:
-    """What the scored attribution cost; random rankings cost nothing."""
-    names = ("seconds", "forward_passes", "backward_passes", "peak_memory_bytes")
-    if subject is None:
-        return dict.fromkeys(names, 0)
-    return {name: getattr(subject.provenance, name, None) for name in names}

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from backend.bundle import Arrays
+from backend.cost import cost
 from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Explanation, Frozen
@@ -235,14 +236,6 @@ def told(found: list[Scored], decision: Any) -> tuple[Arrays, dict[str, Any]]:
         "undefined": undefined,
         "key_edges": sizes,
     }
-
-
-def cost(subject: Explanation | None) -> dict[str, float | None]:
-    """What the scored explanation cost; random rankings cost nothing."""
-    names = ("seconds", "forward_passes", "backward_passes")
-    if subject is None:
-        return dict.fromkeys(names, 0)
-    return {name: getattr(subject.provenance, name, None) for name in names}
 
 
 def ties(scores: np.ndarray) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from backend.cost import cost
 from backend.errors import InputError
 from backend.explainer import Explainer, Run
 from backend.explanation import Explanation, Frozen
@@ -112,7 +113,7 @@ class Faithfulness(Explainer):
             arrays={"fractions": rankings[0].counts / len(candidates), **arrays},
             values={
                 **values,
-                **_cost(run.subject),
+                **cost(run.subject),
                 "tokens": len(candidates),
                 "draws": len(rankings),
             },
@@ -171,11 +172,3 @@ def _remarks(scores: np.ndarray) -> list[str]:
     elif len(np.unique(present)) < len(present):
         remarks.append("Tokens with equal scores are ranked in the order of the text.")
     return remarks
-
-
-def _cost(subject: Explanation | None) -> dict[str, float | None]:
-    """What the scored attribution cost; random rankings cost nothing."""
-    names = ("seconds", "forward_passes", "backward_passes", "peak_memory_bytes")
-    if subject is None:
-        return dict.fromkeys(names, 0)
-    return {name: getattr(subject.provenance, name, None) for name in names}

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from backend.agreement import scaled_ranks
 from backend.catalogue import find
 from backend.cli import parser
 from backend.commands import work
 from backend.commands.desk import FAMILIES, desk
-from backend.consensus import consensus, joined, needed, scaled_ranks, seconds
+from backend.consensus import consensus, joined, needed
+from backend.cost import cost
 from backend.engine.engine import Engine
 from backend.errors import InputError, VitrineError
 from backend.explanation import Choice, Explanation, ModelRef, Provenance, Request
@@ -167,9 +169,9 @@ def test_it_took_what_its_members_took():
         device="cpu", dtype="float32", seconds=0.5, peak_memory_bytes=0, forward_passes=0,
         backward_passes=0, batch_size=None, warnings=(), created="",
     )  # fmt: skip
-    assert seconds(Explanation(arrays={}, provenance=source)) == 0.5
-    joint = Explanation(arrays={}, values={"members_seconds": 2.25}, provenance=source)
-    assert seconds(joint) == 2.75
+    assert cost(Explanation(arrays={}, provenance=source))["seconds"] == 0.5
+    joint = Explanation(arrays={}, values={"members_cost": {"seconds": 2.25}}, provenance=source)
+    assert cost(joint)["seconds"] == 2.75
 
 
 @pytest.fixture(scope="module")
@@ -210,8 +212,8 @@ def test_its_scores_are_the_consensus_of_its_members_scores(engine, family):
     np.testing.assert_array_equal(found.arrays["disagreement"], apart)
     assert found.values["members"] == MEMBERS[family].split(",")
     spent = [one.source().seconds for one in members]
-    assert found.values["members_seconds"] == pytest.approx(sum(spent))
-    assert seconds(found) > sum(spent)
+    assert found.values["members_cost"]["seconds"] == pytest.approx(sum(spent))
+    assert cost(found)["seconds"] > sum(spent)
     assert "mean rank" in (getattr(found, "unit", None), found.values.get("unit"))
 
 

@@ -190,7 +190,7 @@ def test_one_method_and_its_consensus_agree_with_nobody_else():
 
 
 def test_a_consensus_takes_the_seconds_of_all_it_is_of():
-    asked = [explained([1, 2], 2.0), explained([1, 2], 0.25, members_seconds=3.5)]
+    asked = [explained([1, 2], 2.0), explained([1, 2], 0.25, members_cost={"seconds": 3.5})]
     found = study(["one", "consensus"], ["x"], [Measured(asked, [()] * 2, [None] * 3)], [UP])
     np.testing.assert_array_equal(found.values["seconds"][:, 0], [2.0, 3.75, np.nan])
 
