@@ -8,6 +8,7 @@ from typing import cast
 
 import streamlit as st
 
+from backend.catalogue import find
 from backend.explanation import Comparison, Request
 from backend.graphs import plan
 from backend.graphs.explanation import (
@@ -53,7 +54,7 @@ class Forgetting:
         self.stages = layers(graphs.architecture)
 
     def costly(self, item: Item) -> bool:
-        return plan.learns(item.explainer)
+        return any(plan.learns(find(one)) for one in (item.request, *item.request.members))
 
     def forgotten(self, item: Item, depth: int, seed: int) -> Request:
         only = self.target.model_dump_json()

@@ -98,13 +98,14 @@ def actions(selected: Sequence[Entry]) -> None:
 
 
 def comparison_of(request: Request) -> Comparison:
-    """The page state that shows one explanation."""
+    """The page state that shows one explanation, with those that it brings together."""
+    shown = (*request.members, request)
     return Comparison(
         family=request.family,
         model=request.model,
         input=request.input,
         target=request.target,
-        choices=(Choice(explainer=request.explainer, parameters=request.parameters),),
+        choices=tuple(Choice(explainer=one.explainer, parameters=one.parameters) for one in shown),
         seed=request.seed,
     )
 

@@ -35,7 +35,7 @@ class Forgetting:
         self.stages = stages(int(continuation.values["facts"]["layers"]))
 
     def costly(self, item: Item) -> bool:
-        return item.request.explainer in SLOW
+        return any(one.explainer in SLOW for one in (item.request, *item.request.members))
 
     def forgotten(self, item: Item, depth: int, seed: int) -> Request:
         drawn = Reinitialised(depth=depth, seed=seed)

@@ -56,9 +56,11 @@ class Engine:
         return key
 
     def get_input(self, family: str, key: str) -> Bundle | None:
-        """A stored input, or None."""
-        data = self.store.get(key, "input")
-        return None if data is None else catalogue()[family].Input.from_bytes(data)
+        """A stored input, or None; also where it is of another kind, e.g. a set of prompts."""
+        data, expected = self.store.get(key, "input"), catalogue()[family].Input
+        if data is None or kind(data) != expected.__name__:
+            return None
+        return expected.from_bytes(data)
 
     def put_comparison(self, comparison: Comparison) -> str:
         """Store what a page shows and return its key."""

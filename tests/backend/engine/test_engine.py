@@ -13,6 +13,7 @@ from backend.engine.engine import Engine
 from backend.engine.store import StoreError
 from backend.errors import Busy, InputError, ModelError
 from backend.explanation import Choice, Comparison, ModelRef
+from backend.tokens.prompt_sets import PromptSet
 from tests.backend.engine.conftest import finished, make_model, until
 
 
@@ -245,6 +246,8 @@ def test_comparisons_and_inputs_come_back(engine, ask):
     request = ask(engine)
     assert engine.get_input("fakes", request.input).text == "a text"
     assert engine.get_input("fakes", "0" * 64) is None
+    other = engine.put_input(PromptSet(prompts=(), answers=()), "fakes")
+    assert engine.get_input("fakes", other) is None, "it is of another kind"
     comparison = Comparison(
         family="fakes",
         model=request.model,
