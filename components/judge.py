@@ -193,7 +193,7 @@ def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
         key=f"{prefix}.measure",
     )  # fmt: skip
     measure = MEASURES[str(kind)]
-    event = st.plotly_chart(
+    event = wide(f"{prefix}.matrix").plotly_chart(
         scores.agreement(
             names,
             found.matrix(measure),

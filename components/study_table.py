@@ -12,6 +12,7 @@ from backend import consensus, study_files
 from backend.study import FEWEST, LEVEL, Cell, Studied, Study, direction
 from backend.study_files import RANKINGS
 from components.figures import scores
+from components.frame import wide
 from components.permalink import PARAMETER
 from components.plain import plain
 from components.session import engine, theme_name
@@ -56,7 +57,7 @@ def agreement(found: Study, titles: Sequence[str], prefix: str) -> None:
         return np.array(values, dtype=np.float64)
 
     with st.expander("How far the methods agree"):
-        st.plotly_chart(
+        wide(f"{prefix}.agreement").plotly_chart(
             scores.agreement(
                 list(titles),
                 matrix("mean"),
