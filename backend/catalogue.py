@@ -64,8 +64,7 @@ def find(request: Request) -> Explainer:
 
 def draws(request: Request) -> bool:
     """Whether it, or what it stands on, draws random numbers: else each seed gives the same."""
-    behind = [*request.members, *([request.subject] if request.subject else [])]
-    return find(request).uses_seed or any(draws(other) for other in behind)
+    return find(request).uses_seed or any(draws(other) for other in request.behind)
 
 
 def normalised(request: Request) -> Request:
@@ -79,8 +78,7 @@ def normalised(request: Request) -> Request:
     explainer, family = find(request), catalogue()[request.family]
     parameters = checked(explainer.Parameters, request.parameters, request.explainer)
     target = checked(family.Target, request.target, request.explainer)
-    behind = [*request.members, *([request.subject] if request.subject else [])]
-    if any(other.model != request.model for other in behind):
+    if any(other.model != request.model for other in request.behind):
         raise InputError("The explanation it is about is of another model.", request.explainer)
     return request.model_copy(
         update={

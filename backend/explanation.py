@@ -68,6 +68,11 @@ class Request(Frozen):
     members: tuple[Request, ...] = ()
     """The requests whose explanations this one brings together."""
 
+    @property
+    def behind(self) -> tuple[Request, ...]:
+        """The requests this one stands on."""
+        return (*self.members, *((self.subject,) if self.subject else ()))
+
     def key(self, identity: Identity) -> str:
         """SHA-256 of the canonical JSON of this request and of what computes it."""
         subject = self.subject.key(identity) if self.subject else None

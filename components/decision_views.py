@@ -12,10 +12,11 @@ import streamlit as st
 from backend.concepts.concept_faithfulness import OPERATOR
 from backend.concepts.concept_metrics import METRICS
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
+from components.agree import Ranked
 from components.compare import Item
 from components.concept_gallery import caption, enlarged
 from components.figures import decision
-from components.judge import Board, Ranked
+from components.judge import Board
 from components.session import theme_name
 from components.stepper import stepped
 

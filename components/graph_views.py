@@ -13,9 +13,10 @@ import streamlit as st
 from backend.graphs.explanation import GraphExplanation
 from backend.graphs.graph_metrics import METRICS
 from backend.graphs.naming import edge_names, node_names
+from components.agree import Ranked
 from components.compare import Item
 from components.figures import graph, graph_curves, graph_scores
-from components.judge import Board, Ranked
+from components.judge import Board
 from components.plain import plain
 from components.session import theme_name
 

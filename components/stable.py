@@ -15,10 +15,10 @@ from backend.catalogue import draws
 from backend.explanation import Explanation, Request
 from backend.stability import FEWEST, MOST, OFTEN, TIGHT, Stability, stability
 from components import compare, jobs
+from components.agree import Ranked
 from components.compare import Item
 from components.figures import spread
 from components.figures.graph_parts import percent
-from components.judge import Ranked
 from components.session import theme_name
 
 SEEDS, DETERMINISTIC = "seeds", "deterministic"

@@ -9,12 +9,11 @@ import streamlit as st
 
 from backend.errors import InputError
 from backend.explanation import Comparison
-from backend.settings import settings
 from backend.study import Studied
-from backend.tokens import inputs, plan, studied
+from backend.tokens import plan, studied
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.prompt_sets import ABOUT, TITLES, PromptSet, bundled
-from components import compare, jobs
+from components import compare, jobs, prompt_file
 from components.plain import plain
 from components.session import engine
 
@@ -42,31 +41,21 @@ def chosen(opened: Comparison | None, prefix: str) -> PromptSet | None:
     if picked != OWN:
         st.caption(ABOUT[picked])
         return bundled(picked)
-    file = st.file_uploader(
-        "A file of prompts",
-        type=[ending[1:] for ending in inputs.ENDINGS],
-        key=f"{prefix}.file",
-        max_upload_size=max(1, round(settings().max_upload_mb)),
-        help="In .json and .jsonl a prompt may mark its evidence (`gold`) and give the answer to "
-        "explain (`answer`); in .csv a column `answer` does.",
-    )
+    try:
+        file = prompt_file.brought(prefix)
+    except InputError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
     if file is None:
         found = None if opened is None else stored(opened.input)
         if found is not None and not found.name:
             st.caption(f":material/list: The prompts that are shown below: {plain(found.title)}.")
             return found
         return None
-    data, column = file.getvalue(), None
-    try:
-        if file.name.lower().endswith(".csv"):
-            column = st.selectbox("Column", inputs.columns(file.name, data), key=f"{prefix}.column")
-        read = inputs.brought(file.name, data, settings(), column)
-    except InputError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return None
+    read, name = file
     gold = sum(bool(one.prompt.gold) for one in read)
     st.caption(f"{len(read)} prompts, {gold} with marked evidence.")
-    return PromptSet.of(read, file.name)
+    return PromptSet.of(read, name)
 
 
 def seed(opened: Comparison, prefix: str) -> None:

@@ -10,8 +10,8 @@ from backend.errors import InputError
 from backend.explainer import Family
 from backend.explanation import Choice, ModelRef
 from backend.settings import settings
-from backend.tokens import inputs, needles, suite
-from components import jobs, suite_results, suite_run
+from backend.tokens import needles, suite
+from components import jobs, prompt_file, suite_results, suite_run
 from components.plain import plain
 from components.suite_run import Running
 
@@ -113,27 +113,17 @@ def _generated(seed: int, prefix: str) -> tuple[tuple[suite.Case, ...], str]:
 
 
 def _uploaded(prefix: str) -> tuple[tuple[suite.Case, ...], str]:
-    file = st.file_uploader(
-        "A file of prompts",
-        type=[ending[1:] for ending in inputs.ENDINGS],
-        key=f"{prefix}.file",
-        max_upload_size=max(1, round(settings().max_upload_mb)),
-        help="In .json and .jsonl a prompt may mark its evidence (`gold`) and give the answer to "
-        "explain (`answer`); in .csv a column `answer` does.",
-    )
+    file = prompt_file.brought(prefix)
     if file is None:
         return (), ""
-    data, column = file.getvalue(), None
-    if file.name.lower().endswith(".csv"):
-        column = st.selectbox("Column", inputs.columns(file.name, data), key=f"{prefix}.column")
-    found = inputs.brought(file.name, data, settings(), column)
+    found, name = file
     gold = sum(bool(one.prompt.gold) for one in found)
     answers = sum(one.answer is not None for one in found)
     st.caption(
         f"{len(found)} prompts: {gold} with marked evidence (the others have no recovery), "
         f"{answers} with an answer (for the others the model's own is explained)."
     )
-    return suite.of_file(found), file.name
+    return suite.of_file(found), name
 
 
 def _conditions(titles: dict[str, str], prefix: str) -> tuple[list[str], dict[str, int]]:

@@ -14,10 +14,11 @@ from backend.catalogue import find
 from backend.tokens.explanation import TokenExplanation
 from backend.tokens.metrics import METRICS
 from backend.tokens.sequence import Level
+from components.agree import Ranked
 from components.compare import Item, pick
 from components.figures import attention, curves, hops, labels, palette, tokens, views
 from components.figures.plot import Plot
-from components.judge import Board, Ranked
+from components.judge import Board
 from components.plain import plain
 from components.session import theme_name
 from components.token_strip import token_strip

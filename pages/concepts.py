@@ -8,6 +8,7 @@ from backend.concepts.examples import EXAMPLES
 from backend.concepts.explanation import ConceptTarget
 from backend.explanation import Comparison
 from components import (
+    agree,
     choose,
     compare,
     concept_gallery,
@@ -204,7 +205,7 @@ if shown("Sanity"):
         decision_sanity.panel(opened, digest, table, done, f"{PREFIX}.sanity")
 if shown("Agreement"):
     with tabs["Agreement"]:
-        judge.agree(compared, decision_views.RANKED, f"{PREFIX}.agree")
+        agree.agree(compared, decision_views.RANKED, f"{PREFIX}.agree")
 if shown("What the head was given"):
     with tabs["What the head was given"]:
         decision_views.saw(table, int(opened.target.get("sample") or 0))

@@ -8,6 +8,7 @@ from backend.graphs import files, plan
 from backend.graphs.examples import EXAMPLES
 from backend.graphs.explanation import GraphTarget
 from components import (
+    agree,
     choose,
     compare,
     export,
@@ -133,7 +134,7 @@ if tabs["Sanity"].open:
         graph_sanity.panel(opened, sets, graphs, done, f"{PREFIX}.sanity")
 if tabs["Agreement"].open:
     with tabs["Agreement"]:
-        judge.agree(compared, graph_views.RANKED, f"{PREFIX}.agree")
+        agree.agree(compared, graph_views.RANKED, f"{PREFIX}.agree")
 if tabs["What the model saw"].open:
     with tabs["What the model saw"]:
         graph_pick.saw(graphs, wanted)

@@ -7,6 +7,7 @@ from backend.explanation import Comparison
 from backend.tokens import files, plan
 from backend.tokens.shorten import OFFER
 from components import (
+    agree,
     choose,
     compare,
     export,
@@ -211,7 +212,7 @@ if tabs["Sanity"].open:
         token_sanity.panel(opened, continuation, done, "t.sanity")
 if tabs["Agreement"].open:
     with tabs["Agreement"]:
-        judge.agree(compared, token_views.RANKED, "t.agree")
+        agree.agree(compared, token_views.RANKED, "t.agree")
 if tabs["Attention heads"].open:
     with tabs["Attention heads"]:
         token_views.heatmaps(compared, "t.heads")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backend import consensus
-from components import decision_views, judge, token_views
+from components import agree, decision_views, token_views
 from components.figures import tokens
 from tests.components.conftest import ENGLISH, explain
 from tests.components.test_decision import told
@@ -55,7 +55,7 @@ def test_an_axis_is_shared_by_methods_of_one_unit():
 def test_what_is_disagreed_about_is_drawn_in_the_place_of_the_scores():
     apart = np.array([0.0, 0.5, 0.1, 0.2, 0.3, np.nan, np.nan], np.float32)
     joint = ranked(disagreement=apart)
-    drawn = judge.disagreement(joint)
+    drawn = agree.disagreement(joint)
     np.testing.assert_array_equal(drawn.arrays["scores"], apart)
     np.testing.assert_array_equal(joint.arrays["scores"], np.array(RANKS, np.float32))
     assert drawn.sequence == joint.sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from components.agree import disagreement
 from components.figures import graph
-from components.judge import disagreement
 from tests.components.conftest import ENGLISH, explain
 from tests.components.graphed import explained
 
