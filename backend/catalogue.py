@@ -33,9 +33,10 @@ def catalogue() -> dict[str, Family]:
     A package adds a family with an entry point of the group `vitrine.families` that names a
     `Family`.
     """
-    from backend import concepts, graphs, tokens
+    from backend import concepts, graphs, images, tokens
 
-    families = {family.id: family for family in (tokens.FAMILY, graphs.FAMILY, concepts.FAMILY)}
+    own = (tokens.FAMILY, graphs.FAMILY, concepts.FAMILY, images.FAMILY)
+    families = {family.id: family for family in own}
     for point in importlib.metadata.entry_points(group="vitrine.families"):
         try:
             family: Family = point.load()

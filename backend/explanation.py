@@ -7,6 +7,7 @@ import html
 import weakref
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from backend.bundle import Arrays, Bundle, canonical_json, digest
@@ -193,6 +194,10 @@ class Explanation(Bundle):
         if self.provenance is None:
             raise ValueError("this explanation has no provenance yet")
         return self.provenance
+
+    def compared(self) -> np.ndarray:
+        """[N] float64: the scores that are compared with another explanation's of this input."""
+        return self.arrays["scores"].astype(np.float64)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows: the explanation's card, of which nothing can run."""

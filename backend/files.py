@@ -65,7 +65,7 @@ def values(explanation: Explanation) -> bytes:
     """JSON: fields, plain values, notes, provenance, scores, and the shapes of all arrays."""
     _, plain = explanation.parts()
     if "scores" in explanation.arrays:
-        plain["scores"] = [float(score) for score in explanation.arrays["scores"]]
+        plain["scores"] = explanation.arrays["scores"].astype(np.float64).tolist()
     plain["arrays"] = {
         name: list(array.shape) for name, array in sorted(explanation.arrays.items())
     }

@@ -79,6 +79,11 @@ class Settings(BaseSettings):
     max_samples: int = Field(100_000, ge=1, description="Most samples of an uploaded table.")
     max_columns: int = Field(5000, ge=2, description="Most columns of an uploaded table.")
     max_pictures: int = Field(10_000, ge=1, description="Most samples that may have pictures.")
+    max_image_mb: float = Field(20.0, gt=0, description="Largest uploaded picture file (MB).")
+    max_images: int = Field(500, ge=1, description="Most pictures brought at once.")
+    max_total_megapixels: float = Field(
+        500.0, gt=0, description="Most pixels of all pictures brought at once (millions)."
+    )
     max_megapixels: float = Field(
         50.0, gt=0, description="Largest uploaded picture (millions of pixels)."
     )

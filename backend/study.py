@@ -177,7 +177,7 @@ def study(
             values[SECONDS.id][m, c] = cost(one)[SECONDS.id]
             seeds = [one, *(other for other in case.again[m] if other is not None)]
             if len(seeds) > 1:
-                runs = [each.arrays["scores"].astype(np.float64) for each in seeds]
+                runs = [each.compared() for each in seeds]
                 mean = stability(runs).correlation.mean
                 values[STABILITY.id][m, c] = np.nan if mean is None else mean
         pairs[:, :, c] = _pairs(case.asked)
@@ -240,7 +240,7 @@ def _pairs(asked: Sequence[Explanation | None]) -> np.ndarray:
     """[methods, methods] rank correlation; NaN where one is missing or ranks nothing."""
     there = [m for m, one in enumerate(asked) if one is not None]
     found = np.full((len(asked), len(asked)), np.nan)
-    scores = [one.arrays["scores"].astype(np.float64) for one in asked if one is not None]
+    scores = [one.compared() for one in asked if one is not None]
     found[np.ix_(there, there)] = agreement([str(m) for m in there], scores).spearman
     return found
 

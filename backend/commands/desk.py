@@ -15,9 +15,9 @@ from backend.study import Studied
 Picture = Callable[[str], bytes]
 """A format -> the explanation's figure in it."""
 
-FAMILIES = ("tokens", "graphs", "concepts")
+FAMILIES = ("tokens", "graphs", "concepts", "images")
 """The families that have a desk; `list` names all families."""
-STUDIED = ("tokens", "graphs", "concepts")
+STUDIED = ("tokens", "graphs", "concepts", "images")
 """Those of them that can compare explainers over many inputs."""
 
 

