@@ -12,6 +12,7 @@ page = st.navigation(
         st.Page("pages/tokens.py", title="Tokens", icon=":material/match_word:"),
         st.Page("pages/graphs.py", title="Graphs", icon=":material/hub:"),
         st.Page("pages/concepts.py", title="Concepts", icon=":material/category:"),
+        st.Page("pages/images.py", title="Images", icon=":material/image:"),
         st.Page("pages/study.py", title="Study", icon=":material/leaderboard:"),
         st.Page("pages/library.py", title="Library", icon=":material/inventory_2:"),
     ]

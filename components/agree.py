@@ -35,6 +35,8 @@ class Ranked:
     signed: Callable[[Any], bool] = lambda _: True
     drawn: Callable[[Item, str], None] | None = None
     """Draws an item's explanation by itself on one colour scale, under a key."""
+    listed: bool = True
+    """Whether single ones are worth a list; pixels are not."""
 
 
 def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
@@ -48,7 +50,7 @@ def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
         st.info("Agreement needs two finished explainers.", icon=":material/join_inner:")
         return
     names = [item.title for item in done]
-    maps = [item.explanation.arrays["scores"] for item in done if item.explanation]
+    maps = [item.explanation.compared() for item in done if item.explanation]
     signed = [ranked.signed(item.explanation) for item in done]
     found = agreement.agreement(names, maps, signed=signed)
     kind = st.segmented_control(
@@ -77,7 +79,8 @@ def agree(compared: Sequence[Item], ranked: Ranked, prefix: str) -> None:
     for reason in sorted({why for (of, *_), why in found.reasons.items() if of == measure}):
         st.caption(f"Not defined: {plain(reason)}")
     _apart(done, ranked, prefix)
-    _differences(done, event, ranked, prefix)
+    if ranked.listed:
+        _differences(done, event, ranked, prefix)
 
 
 def _apart(done: Sequence[Item], ranked: Ranked, prefix: str) -> None:
@@ -99,6 +102,8 @@ def _apart(done: Sequence[Item], ranked: Ranked, prefix: str) -> None:
     )
     if ranked.drawn is not None:
         ranked.drawn(dataclasses.replace(joint, explanation=disagreement(whole)), f"{prefix}.apart")
+    if not ranked.listed:
+        return
     words, scored = ranked.names(whole), whole.arrays["scores"]
     order = np.argsort(-np.nan_to_num(apart, nan=-1.0), kind="stable")[:MOST_APART]
     st.dataframe(

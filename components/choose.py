@@ -29,7 +29,7 @@ def model(family: Family, prefix: str) -> ModelRef | None:
             "Hub id",
             key=f"{prefix}.hub",
             placeholder="organisation/name",
-            help="A decoder model with safetensors weights. No code from the hub is run.",
+            help="A model with safetensors weights. No code from the hub is run.",
             persist_state="session",
         ).strip()
         revision = st.text_input(

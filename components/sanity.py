@@ -132,7 +132,7 @@ def scores(item: Item) -> np.ndarray | None:
     """[N] float64, or None where there is no explanation yet."""
     if item.explanation is None:
         return None
-    return np.asarray(item.explanation.arrays["scores"], dtype=np.float64)
+    return item.explanation.compared()
 
 
 def _drawn(

@@ -17,12 +17,21 @@ from backend.graphs import items
 from backend.graphs import studied as graphs_studied
 from backend.graphs.explanation import GraphSet, GraphTarget
 from backend.graphs.plan import Sets
+from backend.images import studied as images_studied
+from backend.images.explanation import ImageTarget, Photos
 from backend.settings import settings
 from backend.study import Studied
 from backend.tokens import studied as tokens_studied
 from backend.tokens.explanation import Target as TokenTarget
 from backend.tokens.suite import lean
-from components import choose, concept_source, graph_source, study_prompts, trained_here
+from components import (
+    choose,
+    concept_source,
+    graph_source,
+    image_source,
+    study_prompts,
+    trained_here,
+)
 from components.session import engine
 
 ANSWER_TOKENS = 4
@@ -195,6 +204,50 @@ class Concepts:
         return _of_samples((opened.key(), digest), inputs, seeds, opened, table)
 
 
+class Images:
+    """Pictures of a set."""
+
+    what = "pictures"
+
+    def __init__(self, prefix: str) -> None:
+        self.family, self.prefix = catalogue()["images"], prefix
+
+    def model(self) -> None:
+        self.ref = choose.model(self.family, self.prefix)
+
+    def inputs(self, opened: Comparison | None) -> bool:
+        self.photos = image_source.given(opened, self.prefix, many=True)
+        return self.photos is not None and self.ref is not None
+
+    def explainers(self) -> tuple[Choice, ...]:
+        return choose.explainers(self.family, self.prefix)
+
+    def chosen(self, choices: tuple[Choice, ...], seed: int) -> Comparison:
+        assert self.photos is not None and self.ref is not None  # noqa: S101, PT018  looked
+        return Comparison(
+            family=self.family.id,
+            model=self.ref,
+            input=engine().put_input(self.photos, self.family.id),
+            target=ImageTarget().model_dump(mode="json"),
+            choices=choices,
+            seed=seed,
+        )
+
+    def seed(self, opened: Comparison) -> None:
+        choose.seed_model(self.family, self.prefix, opened.model)
+        choose.seed_explainers(self.family, self.prefix, opened.choices)
+        image_source.seed(opened, self.prefix)
+
+    def studied(self, opened: Comparison, inputs: int, seeds: int) -> Studied | None:
+        photos = engine().get_input(opened.family, opened.input)
+        if not isinstance(photos, Photos):
+            st.warning(
+                "The pictures are no longer stored. Bring them again.", icon=":material/history:"
+            )
+            return None
+        return images_studied.studied(opened, photos, inputs, seeds)
+
+
 # A study names hundreds of requests, and the page runs twice a second while one is under way.
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _of_graphs(
@@ -217,9 +270,10 @@ def _of_samples(
 
 def subject(family: str, prefix: str) -> Subject:
     """The side of a family."""
-    sides: dict[str, type[Tokens] | type[Graphs] | type[Concepts]] = {
+    sides: dict[str, type[Tokens] | type[Graphs] | type[Concepts] | type[Images]] = {
         "tokens": Tokens,
         "graphs": Graphs,
         "concepts": Concepts,
+        "images": Images,
     }
     return sides[family](f"{prefix}.{family}")

@@ -39,9 +39,9 @@ with how:
     st.subheader("How it works", anchor=False)
     st.markdown(
         "1. **Model.** A bundled one or your own: for Tokens a folder your operator allows or a "
-        "hub id, for Graphs the weights of a GNN, for Concepts the predictions it made.\n"
+        "hub id, as for Images; for Graphs the weights of a GNN, for Concepts the predictions.\n"
         "2. **Input.** An example or your own: for Tokens a text or a file of prompts, for "
-        "Graphs a file of graphs or molecules, for Concepts a table of predictions.\n"
+        "Graphs a file of graphs or molecules, for Concepts a table, for Images pictures.\n"
         "3. **Explainers.** Each with its parameters and its paper.\n"
         "4. **Results.** Side by side, ready to export; rankings, and slices where groups are "
         "known, are scored beside random ones. The page's address is a link to exactly this result."

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from backend.concepts.explanation import ConceptExplanation
 from backend.explanation import Explanation
 from backend.graphs.explanation import GraphExplanation
+from backend.images.explanation import ImageExplanation
 from backend.tokens.explanation import TokenExplanation
 
 
@@ -22,6 +23,8 @@ def figure(explanation: Explanation, theme: str = "light", title: str = "") -> g
         return _concepts(explanation, theme, title)
     if isinstance(explanation, GraphExplanation):
         return _graphs(explanation, theme, title)
+    if isinstance(explanation, ImageExplanation):
+        return _images(explanation, theme, title)
     raise TypeError(f"there is no figure of a {type(explanation).__name__}")
 
 
@@ -53,3 +56,12 @@ def _graphs(explanation: GraphExplanation, theme: str, title: str) -> go.Figure:
     if kind == "edges":
         return graph.figure(explanation, theme, title)
     raise TypeError(f"there is no figure of a GraphExplanation of kind {kind!r}")
+
+
+def _images(explanation: ImageExplanation, theme: str, title: str) -> go.Figure:
+    from components.figures import image_map
+
+    kind = explanation.values.get("kind")
+    if kind == "map":
+        return image_map.figure(explanation, theme, title)
+    raise TypeError(f"there is no figure of an ImageExplanation of kind {kind!r}")

@@ -86,8 +86,10 @@ def _margins(figure: go.Figure) -> dict[str, float]:
                 margin["r"] = max(margin["r"], 24.0)
     if any(figure.layout[a].colorbar.orientation != "h" for a in _colour_axes(figure)):
         margin["r"] = max(margin["r"], 86.0)
-    if any(trace.showlegend and trace.name for trace in figure.data):
-        margin["b"] += 24 + 20 * (sum(bool(t.showlegend) for t in figure.data) // 4)
+    # A picture has no place in a legend, nor the attribute.
+    named = [trace for trace in figure.data if "showlegend" in trace and trace.showlegend]
+    if any(trace.name for trace in named):
+        margin["b"] += 24 + 20 * (len(named) // 4)
     return margin
 
 

@@ -15,6 +15,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import blended_transform_factory
 
 from components.figures.matplot_bars import bar
+from components.figures.matplot_image import image
 from components.figures.matplot_page import POINT, Page, colour_map, each, plain, rgba
 
 _STEP = re.compile(r"([MLQZ])([^MLQZ]*)")
@@ -236,4 +237,4 @@ def _frame(drawn: Mapping[tuple[str, str], Axes], given: Any) -> tuple[Axes, Any
     )
 
 
-_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": bar}
+_KINDS = {"heatmap": _heatmap, "scatter": _scatter, "bar": bar, "image": image}
