@@ -26,7 +26,7 @@ def request(explainer="noise", **changes):
 
 
 def test_an_installed_package_adds_a_family(site):
-    assert list(catalogue.catalogue()) == ["tokens", "graphs", "concepts", "fakes"]
+    assert list(catalogue.catalogue()) == ["tokens", "graphs", "concepts", "images", "fakes"]
     assert find(request()).title == "Noise"
     assert find(request("score")).role == "score"
 
@@ -38,12 +38,12 @@ def test_a_broken_package_takes_nothing_down(site, caplog, point):
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (other / "entry_points.txt").write_text(f"[vitrine.families]\nbroken = {point}\n")
     with caplog.at_level(logging.ERROR):
-        assert set(catalogue.catalogue()) == {"tokens", "graphs", "concepts", "fakes"}
+        assert set(catalogue.catalogue()) == {"tokens", "graphs", "concepts", "images", "fakes"}
     assert "the family broken of an installed package" in caplog.text
 
 
 def test_names_of_nothing(site):
-    with pytest.raises(InputError, match=r"no family 'x'.*tokens, graphs, concepts, fakes"):
+    with pytest.raises(InputError, match=r"no family 'x'.*tokens, graphs, concepts, images, fakes"):
         find(request(family="x"))
     with pytest.raises(InputError, match=r"no explainer 'x'.*chatty"):
         find(request("x"))

@@ -54,7 +54,7 @@ def drawn(tmp_path, monkeypatch):
 WRONG = [
     ("", "required: command"),
     ("explain", "required: family"),
-    ("explain images --text x", "invalid choice: 'images'"),
+    ("explain sounds --text x", "invalid choice: 'sounds'"),
     ("explain tokens --out OUT", "one of the arguments --example --text --input"),
     ("explain tokens --text x", "required: --out"),
     ("explain tokens --text x --example capital --out OUT", "not allowed with"),
@@ -190,7 +190,7 @@ def test_score_has_a_random_row_and_both_operators(drawn: Drawn, model: Path, ca
 def test_list_and_doctor(drawn: Drawn, capfd) -> None:
     assert main(["list", "--json"], drawn) == 0
     listed = json.loads(capfd.readouterr().out)["families"]
-    assert [family["id"] for family in listed] == ["tokens", "graphs", "concepts"]
+    assert [family["id"] for family in listed] == ["tokens", "graphs", "concepts", "images"]
     assert [e["id"] for e in listed[0]["explainers"]] == [cls.id for cls in FAMILY.explainers]
     assert main(["list"], drawn) == 0
     assert "contribution_weights" in capfd.readouterr().out

@@ -43,7 +43,7 @@ def test_command_line_document_names_every_flag_and_example() -> None:
         with contextlib.redirect_stdout(shown), pytest.raises(SystemExit):
             cli.parser().parse_args([*words, "--help"])
         flags = set(re.findall(r"--[a-z][a-z-]+", shown.getvalue())) - {"--help"}
-        assert len(flags) > 10
+        assert len(flags) > 9
         assert {flag for flag in flags if flag not in text} == set()
     listed = re.search(r"a ready prompt: (.*) \|", text)
     assert listed is not None

@@ -1,0 +1,225 @@
+"""The Images page and its states, on a tiny vision transformer of random weights."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from backend.explanation import Comparison
+from backend.images import inputs, plan
+from backend.images.examples import EXAMPLES
+from backend.images.explanation import ImageExplanation
+from backend.images.image_metrics import METRICS
+from backend.settings import settings
+from components.session import engine
+from tests.app.conftest import settle
+from tests.app.test_pages import press, words
+
+pytestmark = pytest.mark.slow
+
+Open = Callable[[str], AppTest]
+TABS = ("Faithfulness", "Stability", "Sanity", "Agreement", "What the model saw", "Export")
+CHOSEN = ["grad_cam", "random_map"]
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in Hugging Face layout with a tiny ViT, the only one a page may offer."""
+    import torch
+    from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessorPil
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-vit"
+    names = {0: "owl", 1: "crow", 2: "kite"}
+    config = ViTConfig(
+        hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=24,
+        image_size=32, patch_size=8, initializer_range=0.4,
+        id2label=names, label2id={name: i for i, name in names.items()},
+    )  # fmt: skip
+    torch.manual_seed(0)
+    ViTForImageClassification(config).save_pretrained(folder)
+    ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    return folder
+
+
+def plots(app: AppTest) -> int:
+    return len(app.get("plotly_chart"))
+
+
+def panels(app: AppTest) -> int:
+    """Maps drawn, without the plots of the open tab."""
+    return sum("i.panel." in plot.proto.id for plot in app.get("plotly_chart"))
+
+
+def chosen(page: Open, explainers: list[str] = CHOSEN, model: str = "tiny-vit (folder)") -> AppTest:
+    """The page with a photo, the tiny model and cheap explainers."""
+    app = page("images")
+    app.selectbox(key="i.model").select(model).run()
+    app.selectbox(key="i.photo").select("coffee").run()
+    app.multiselect(key="i.explainers").set_value(explainers).run()
+    return app
+
+
+def explained(page: Open, explainers: list[str] = CHOSEN, **more: str) -> AppTest:
+    app = press(chosen(page, explainers, **more), "Explain$")
+    return settle(app, lambda a: panels(a) >= len(explainers))
+
+
+def tab(app: AppTest, name: str) -> AppTest:
+    app.session_state["i.tabs"] = name
+    return app.run()
+
+
+def opened(app: AppTest) -> Comparison:
+    """What the page's address names."""
+    key = re.search("[0-9a-f]{64}", str(app.query_params["c"])).group()
+    return engine().get_comparison(key)
+
+
+def results(app: AppTest) -> list[ImageExplanation]:
+    """The finished maps of the page, in its order."""
+    return [engine().result(engine().key(request)) for request in plan.requests(opened(app))]
+
+
+def test_a_fresh_page_says_what_to_do(page: Open) -> None:
+    app = page("images")
+    assert not app.exception
+    assert app.title[0].value == "Images"
+    assert "Press **Explain** to run the chosen explainers on this picture." in words(app)
+    assert app.selectbox(key="i.photo").options == [photo.title for photo in EXAMPLES]
+    assert app.selectbox(key="i.model").value == "EfficientNet-Lite0"
+    assert len(app.multiselect(key="i.explainers").value) == 4
+    assert not next(b for b in app.button if b.label == "Explain").disabled
+    assert not app.tabs
+
+
+def test_the_bundled_classifier_sees_a_cup_of_coffee(page: Open) -> None:
+    app = explained(page, model="EfficientNet-Lite0")
+    assert not app.exception
+    assert not app.error
+    found = results(app)
+    assert [one.arrays["scores"].shape for one in found] == [(224, 224)] * 2
+    assert found[0].values["class_names"]["967"] == "espresso"
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["espresso"] == f"{found[0].values['probability']:.1%}"
+    app = tab(app, "What the model saw")
+    assert "As brought: 600 × 400 pixels" in words(app)
+    assert "As the model saw it: 224 × 224 pixels" in words(app)
+    assert "Shorter side resized to 256 pixels" in words(app)
+    assert "Model: EfficientNet\\-Lite0" in words(app)
+
+
+def test_explain_draws_a_panel_each_and_every_tab(page: Open) -> None:
+    app = explained(page)
+    assert panels(app) == 2
+    for view in ("map", "contour", "picture", "overlay"):
+        app.segmented_control(key="i.view").set_value(view).run()
+        assert not app.exception, view
+    app.segmented_control(key="i.scale").set_value("Ranks of pixels").run()
+    assert panels(app) == 2
+    for name in TABS:
+        app = tab(app, name)
+        assert not app.exception, name
+        assert not app.error, name
+    assert "explain images --explainer" in app.code[0].value
+    assert "--example coffee" in app.code[0].value
+
+
+def test_faithfulness_has_the_engine_s_numbers_and_a_random_row(page: Open) -> None:
+    app = tab(explained(page), "Faithfulness")
+    app = settle(app, lambda a: any("method" in d.value and len(d.value) == 3 for d in a.dataframe))
+    table = next(d.value for d in app.dataframe if "method" in d.value)
+    assert list(table["method"]) == ["Grad-CAM", "Random", "random"]
+    asked = plan.score_requests(plan.requests(opened(app)))
+    scores = [engine().result(engine().key(request)) for request in asked]
+    for metric in METRICS[:6]:
+        expected = [score.values["metrics"][metric.id] for score in scores]
+        assert list(table[metric.title]) == pytest.approx(
+            [np.nan if e is None else e for e in expected], nan_ok=True
+        ), metric.id
+    assert (panels(app), plots(app)) == (2, 4), "the board and the curves beside the panels"
+
+
+def test_agreement_is_that_of_the_maps(page: Open) -> None:
+    app = tab(explained(page, ["grad_cam", "random_map", "centre_gaussian"]), "Agreement")
+    assert not app.exception
+    assert plots(app) > 3
+    first, second, _ = (one.compared() for one in results(app))
+    assert np.abs(first - second).max() > 0
+
+
+def test_another_class_is_explained_and_kept_in_the_address(page: Open) -> None:
+    app = explained(page, ["grad_cam"])
+    before = opened(app)
+    [first] = results(app)
+    other = first.values["top"][1][0]
+    box = next(b for b in app.selectbox if b.label == "Class that is explained")
+    app = settle(box.set_value(other).run(), lambda a: plots(a) >= 1)
+    assert opened(app).target == {"image": 0, "label": other}
+    assert opened(app).key() != before.key()
+    [second] = results(app)
+    assert (second.values["label"], second.values["predicted"]) == (other, first.values["label"])
+    assert np.abs(first.arrays["scores"] - second.arrays["scores"]).max() > 0
+
+
+def test_a_link_opens_the_same_result_in_another_session(page: Open) -> None:
+    first = explained(page)
+    key = re.search("[0-9a-f]{64}", str(first.query_params["c"])).group()
+    second = page("")
+    second.query_params["c"] = key
+    second.switch_page("pages/images.py").run()
+    assert not second.exception
+    assert panels(second) == 2
+    assert second.selectbox(key="i.photo").value == "coffee"
+    assert second.selectbox(key="i.model").value == "tiny-vit (folder)"
+    assert second.multiselect(key="i.explainers").value == CHOSEN
+
+
+def test_a_file_of_ones_own_is_explained(page: Open) -> None:
+    out = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(out, "PNG")
+    app = chosen(page, ["random_map"])
+    app.segmented_control(key="i.source").set_value("My own").run()
+    assert next(b for b in app.button if b.label == "Explain").disabled
+    app.file_uploader(key="i.files").upload("owl.png", out.getvalue(), "image/png").run()
+    app = settle(press(app, "Explain$"), lambda a: plots(a) >= 1)
+    assert not app.error
+    [found] = results(app)
+    assert (found.values["picture"], found.values["width"]) == ("owl.png", 50)
+    assert opened(app).input == inputs.read([("owl.png", out.getvalue())], settings()).digest()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("cat.png", b"Dear cat", "It cannot be read as a picture"),
+        ("set.zip", b"no zip", "The zip cannot be read"),
+        ("empty.jpg", b"", "the file is empty"),
+    ],
+)
+def test_a_bad_file_shows_what_is_wrong_with_it(
+    page: Open, name: str, data: bytes, said: str
+) -> None:
+    app = page("images")
+    app.segmented_control(key="i.source").set_value("My own").run()
+    app.file_uploader(key="i.files").upload(name, data, "image/png").run()
+    assert not app.exception
+    assert len(app.error) == 1
+    shown = app.error[0].value.replace("\\", "")
+    assert name in shown
+    assert said in shown
+    assert next(b for b in app.button if b.label == "Explain").disabled
+
+
+def test_a_method_that_needs_attention_says_so_on_the_bundled_classifier(page: Open) -> None:
+    app = press(chosen(page, ["attention_rollout"], model="EfficientNet-Lite0"), "Explain$")
+    app = settle(app, lambda a: "It needs a transformer" in words(a))
+    assert not app.exception
+    assert plots(app) == 0
