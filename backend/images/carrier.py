@@ -11,6 +11,7 @@ from backend.errors import ModelError
 from backend.images.preprocessing import Preprocessing
 
 LITE0 = "vitrine_efficientnet_lite0"
+PARTS_CNN = "vitrine_parts_cnn"
 NAMES = "imagenet1k_label_to_names.json"
 PREPROCESSING = Preprocessing(
     shortest=256,
