@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import torch
 
 T = TypeVar("T")
+Progress = Callable[[float, float, str], None]
+"""(done, total, what); raises Cancelled where the job was cancelled."""
 
 
 class Reference(Frozen):
@@ -136,6 +138,8 @@ class Preset(Frozen):
     """What to install: `name==version`."""
     licence: str
     note: str = ""
+    beside: tuple[str, ...] = ()
+    """Paths of other files of the carrier that decide what the model computes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,8 +158,11 @@ class Family:
     Explanation: type[Explanation]
     load: Callable[[Path, ModelRef, str], Any]
     """(folder with config and safetensors, reference, device) -> adapter. Imports torch inside."""
-    convert: Callable[[Path, Path], None]
-    """(carrier file, empty folder): write the preset as config, tokenizer and safetensors."""
+    convert: Callable[[Path, Path, Progress], None]
+    """(carrier file, empty folder, progress): write the preset as config, tokenizer, safetensors.
+
+    One that takes long, as training does, calls progress often; what that raises ends it.
+    """
     unsupported: Callable[[dict[str, Any]], str | None]
     """config.json -> why the adapter cannot serve it, or None."""
     default: tuple[str, ...] = ()

@@ -13,7 +13,6 @@ import json
 import re
 import shutil
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,9 @@ from filelock import FileLock
 
 from backend.bundle import digest
 from backend.errors import ModelError, ModelNotReady
-from backend.explainer import Family, Preset
+from backend.explainer import Family, Preset, Progress
 from backend.explanation import ModelRef
 from backend.settings import Settings
-
-Progress = Callable[[float, float, str], None]
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _NOT_AN_ID = "'{}' is not a hub id; one looks like organisation/name."
@@ -69,7 +66,7 @@ def fingerprint(ref: ModelRef, family: Family, settings: Settings) -> str:
         ModelError: there is no such model, or it is not allowed.
     """
     if ref.source == "preset":
-        return _file_digest(_carrier(_preset(ref, family)), settings)
+        return _content(_preset(ref, family), settings)
     folder = find_folder(ref, family, settings)
     if folder is None:
         raise ModelNotReady(f"{ref.name} has to be downloaded first.")
@@ -125,9 +122,14 @@ def _preset(ref: ModelRef, family: Family) -> Preset:
 
 
 def _carrier(preset: Preset) -> Path:
+    return _carried(preset, preset.file)
+
+
+def _carried(preset: Preset, path: str) -> Path:
+    """A file of the preset's carrier package."""
     spec = importlib.util.find_spec(preset.package)
     for place in (spec.submodule_search_locations or ()) if spec else ():
-        file = Path(place) / preset.file
+        file = Path(place) / path
         if file.is_file():
             return file
     raise ModelError(
@@ -138,8 +140,16 @@ def _carrier(preset: Preset) -> Path:
 
 def _converted(ref: ModelRef, family: Family, settings: Settings) -> Path:
     preset = _preset(ref, family)
-    content = _file_digest(_carrier(preset), settings)
-    return settings.store / "models" / f"{preset.id}-{content[:12]}"
+    return settings.store / "models" / f"{preset.id}-{_content(preset, settings)[:12]}"
+
+
+def _content(preset: Preset, settings: Settings) -> str:
+    """Digest of the carrier file and those beside it."""
+    first = _file_digest(_carrier(preset), settings)
+    if not preset.beside:
+        return first
+    others = [_file_digest(_carried(preset, path), settings) for path in preset.beside]
+    return digest(*(part.encode() for part in (first, *others)))
 
 
 def _convert(ref: ModelRef, family: Family, settings: Settings, progress: Progress) -> None:
@@ -153,7 +163,7 @@ def _convert(ref: ModelRef, family: Family, settings: Settings, progress: Progre
         shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
         partial.mkdir()
         try:
-            family.convert(_carrier(_preset(ref, family)), partial)
+            family.convert(_carrier(_preset(ref, family)), partial, progress)
             partial.replace(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

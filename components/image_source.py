@@ -9,7 +9,7 @@ import streamlit as st
 from backend.errors import InputError
 from backend.explanation import Comparison
 from backend.images import inputs
-from backend.images.examples import EXAMPLES, photos
+from backend.images.examples import EXAMPLES, OFFERED, photos
 from backend.images.explanation import Photos
 from backend.settings import settings
 from components.plain import plain
@@ -39,7 +39,7 @@ def given(opened: Comparison | None, prefix: str, *, many: bool = False) -> Phot
 def seed(opened: Comparison, prefix: str) -> None:
     """Set the widgets as an opened comparison has them."""
     found = cast(Photos | None, engine().get_input(opened.family, opened.input))
-    known = {photo.id for photo in EXAMPLES}
+    known = {one.id for one in OFFERED}
     name = found.example if found else ""
     st.session_state[f"{prefix}.source"] = BUNDLED if name else OWN
     if name in known:
@@ -50,7 +50,7 @@ def _bundled(prefix: str, many: bool) -> Photos | None:
     if many:
         st.caption(f"{len(EXAMPLES)} photos of several kinds.")
         return _read(tuple(photo.id for photo in EXAMPLES))
-    titles = {photo.id: photo.title for photo in EXAMPLES}
+    titles = {one.id: one.title for one in OFFERED}
     picked = str(
         st.selectbox(
             "Photo",
@@ -61,10 +61,18 @@ def _bundled(prefix: str, many: bool) -> Photos | None:
         )
     )
     found = _read((picked,))
-    st.caption(next(photo.about for photo in EXAMPLES if photo.id == picked))
+    st.caption(next(one.about for one in OFFERED if one.id == picked))
     if found is not None:
-        st.image(found.image(0), width=220)
+        _look(found)
     return found
+
+
+def _look(found: Photos) -> None:
+    """The picture, or of several how many they are."""
+    if len(found) == 1:
+        st.image(found.image(0), width=220)
+    else:
+        st.caption(f"{len(found)} pictures.")
 
 
 def _read(names: tuple[str, ...]) -> Photos | None:
@@ -100,8 +108,5 @@ def _own(opened: Comparison | None, prefix: str) -> Photos | None:
     except InputError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return None
-    if len(found) == 1:
-        st.image(found.image(0), width=220)
-    else:
-        st.caption(f"{len(found)} pictures.")
+    _look(found)
     return found

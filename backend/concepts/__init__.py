@@ -24,7 +24,7 @@ from backend.concepts.random_slices import RandomSlices
 from backend.concepts.shapley import Shapley
 from backend.concepts.slice_score import SliceScore
 from backend.concepts.train_cbm import TrainCbm
-from backend.explainer import Family, Preset
+from backend.explainer import Family, Preset, Progress
 from backend.explanation import ModelRef
 
 
@@ -34,7 +34,7 @@ def _load(folder: Path, ref: ModelRef, device: str) -> Any:
     return models.load(folder, ref, device)
 
 
-def _convert(carrier: Path, folder: Path) -> None:
+def _convert(carrier: Path, folder: Path, progress: Progress) -> None:  # noqa: ARG001
     from backend.concepts import models
 
     models.convert(carrier, folder)

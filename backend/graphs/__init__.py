@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from backend.explainer import Family, Preset
+from backend.explainer import Family, Preset, Progress
 from backend.explanation import ModelRef
 from backend.graphs.consensus import GraphConsensus
 from backend.graphs.edge_occlusion import EdgeOcclusion
@@ -33,7 +33,7 @@ def _load(folder: Path, ref: ModelRef, device: str) -> Any:
     return models.load(folder, ref, device)
 
 
-def _convert(carrier: Path, folder: Path) -> None:
+def _convert(carrier: Path, folder: Path, progress: Progress) -> None:  # noqa: ARG001
     from backend.graphs import models
 
     models.convert(carrier, folder)

@@ -32,6 +32,20 @@ def _load(folder: Path, ref: ModelRef, device: str) -> Any:
     return models.load(folder, ref, device)
 
 
+def _trained_here(kind: str, title: str, note: str) -> Preset:
+    """A network that learns the pictures of parts; its carrier is the module of its layers."""
+    return Preset(
+        id=f"parts-{kind}",
+        title=f"{title} (trained here)",
+        package="backend",
+        file=f"images/parts_{kind}.py",
+        distribution="vitrine",
+        licence="Apache-2.0",
+        note=note,
+        beside=("images/parts.py", "images/parts_training.py"),
+    )
+
+
 FAMILY = Family(
     id="images",
     title="Images",
@@ -65,6 +79,10 @@ FAMILY = Family(
             licence="Apache-2.0",
             note="A small convolutional network; 1,000 classes of ImageNet.",
         ),
+        _trained_here(
+            "cnn", "Parts CNN", "Nine classes of pictures of parts, whose masks are known."
+        ),
+        _trained_here("vit", "Parts ViT", "A vision transformer for the same pictures of parts."),
     ),
     Input=Photos,
     Target=ImageTarget,

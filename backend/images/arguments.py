@@ -8,7 +8,7 @@ from pathlib import Path
 from backend.errors import InputError, shown
 from backend.files import contents
 from backend.images import inputs
-from backend.images.examples import EXAMPLES, photos
+from backend.images.examples import EXAMPLES, OFFERED, SETS, photos
 from backend.images.explanation import ImageTarget, Photos
 from backend.settings import Settings
 
@@ -21,7 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--example",
         metavar="NAME[,NAME]",
-        help=f"of {', '.join(e.id for e in EXAMPLES)}; or {ALL}",
+        help=f"of {', '.join(e.id for e in EXAMPLES)}; or {ALL} of these; or a set: "
+        f"{', '.join(s.id for s in SETS)}",
     )
     source.add_argument(
         "--input",
@@ -47,8 +48,9 @@ def read(given: argparse.Namespace, settings: Settings) -> Photos:
             else (settings.max_image_mb)
         )
         return inputs.read([(path.name, contents(path, most))], settings)
-    known = [e.id for e in EXAMPLES]
-    names = known if given.example == ALL else [n for n in given.example.split(",") if n]
+    known = [e.id for e in OFFERED]
+    every = [e.id for e in EXAMPLES]
+    names = every if given.example == ALL else [n for n in given.example.split(",") if n]
     for name in names:
         if name not in known:
             raise InputError(

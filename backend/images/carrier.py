@@ -1,17 +1,27 @@
-"""The bundled classifier as a model folder: weights of one package, names of classes of another."""
+"""The bundled classifiers as model folders.
+
+Of EfficientNet-Lite0 one package has the weights and another the names of the classes. The two of
+the pictures of parts are trained when they are first asked for; what carries them is the module of
+their network.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from backend.errors import ModelError
+from backend.explainer import Progress
 from backend.images.preprocessing import Preprocessing
 
 LITE0 = "vitrine_efficientnet_lite0"
 PARTS_CNN = "vitrine_parts_cnn"
+TRAINED: dict[str, Literal["cnn", "vit"]] = {"parts_cnn.py": "cnn", "parts_vit.py": "vit"}
+"""Which network a carrier that is a module holds, by its name."""
+SEED = 0
+"""Of the training."""
 NAMES = "imagenet1k_label_to_names.json"
 PREPROCESSING = Preprocessing(
     shortest=256,
@@ -28,12 +38,18 @@ SERVED = (
 """Model types of transformers whose classifiers are served."""
 
 
-def convert(carrier: Path, folder: Path) -> None:
-    """Write the carrier's weights as config.json and model.safetensors.
+def convert(carrier: Path, folder: Path, progress: Progress) -> None:
+    """Write the carrier's weights as config.json and model.safetensors, or train them.
 
     Raises:
         ModelError: it is no carrier of the Images family, or cannot be read.
     """
+    if carrier.name in TRAINED:
+        from backend.images import parts_training
+
+        kind = TRAINED[carrier.name]
+        parts_training.save(kind, parts_training.trained(kind, SEED, progress), folder)
+        return
     import safetensors.torch
 
     from backend.images.efficientnet import weights
@@ -77,7 +93,7 @@ def _told_apart(names: list[str]) -> list[str]:
 def unsupported(config: dict[str, Any]) -> str | None:
     """Why a folder with this config.json is no classifier that is served, or None."""
     kind = config.get("model_type")
-    if kind == LITE0 or kind in SERVED:
+    if kind in (LITE0, PARTS_CNN, *SERVED):
         return None
     return (
         f"Classifiers of type '{kind}' are not served; served are {', '.join(SERVED)}, and "

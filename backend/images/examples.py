@@ -1,4 +1,7 @@
-"""Bundled photos: read out of the packages that carry them, as a person's own are."""
+"""Bundled pictures: photos, and a set that is drawn.
+
+Photos are read out of the packages that carry them, as a person's own are.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from backend import examples
 from backend.errors import InputError
-from backend.images import inputs
+from backend.images import inputs, parts
 from backend.images.explanation import Photos
 from backend.settings import Settings
 
@@ -21,6 +24,17 @@ class Photo:
     title: str
     package: str
     file: str
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawnSet:
+    """A set of pictures of parts: how many, of which seed, and what to look at."""
+
+    id: str
+    title: str
+    count: int
+    seed: int
     about: str
 
 
@@ -60,22 +74,39 @@ EXAMPLES: tuple[Photo, ...] = (
 )  # fmt: skip
 
 
-def example(name: str) -> Photo:
-    """The photo with this id.
+SETS: tuple[DrawnSet, ...] = (
+    DrawnSet(
+        "parts", parts.TITLE, 24, 10_000,
+        "Two coloured parts make a class. None of these was learned from: does a classifier "
+        "trained here look at both?",
+    ),
+)  # fmt: skip
+OFFERED: tuple[Photo | DrawnSet, ...] = (*EXAMPLES, *SETS)
+
+
+def example(name: str) -> Photo | DrawnSet:
+    """The photo or the set with this id.
 
     Raises:
         KeyError: there is none; the text lists those there are.
     """
-    return examples.find(EXAMPLES, name)
+    return examples.find(OFFERED, name)
 
 
 def photos(names: tuple[str, ...], settings: Settings) -> Photos:
-    """Bundled photos as a set.
+    """Bundled photos as a set, or a set that is one already.
 
     Raises:
-        InputError: the package of one is not installed.
+        InputError: the package of one is not installed, or a set is named with others.
+        KeyError: there is no such photo or set.
     """
-    chosen = [example(name) for name in names]
+    named = [example(name) for name in names]
+    chosen = [one for one in named if isinstance(one, Photo)]
+    for one in named:
+        if isinstance(one, DrawnSet):
+            if len(named) > 1:
+                raise InputError(f"'{one.id}' is a set of pictures already.", todo="Name it alone.")
+            return parts.photos(one.count, one.seed, one.id)
     found = inputs.read([(Path(p.file).name, _data(p)) for p in chosen], settings)
     title = chosen[0].title if len(chosen) == 1 else f"{len(chosen)} bundled photos"
     return dataclasses.replace(

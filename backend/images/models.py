@@ -19,14 +19,20 @@ from torch import Tensor, nn
 from backend.errors import InputError, ModelError
 from backend.explanation import ModelRef
 from backend.images import efficientnet
-from backend.images.carrier import LITE0, convert
+from backend.images.carrier import LITE0, PARTS_CNN, convert
 from backend.images.explanation import ImageTarget, Photos
 from backend.images.layers import Maps, find
+from backend.images.parts_cnn import PartsCnn
 from backend.images.preprocessing import Preprocessing
 from backend.images.reinitialised import reinitialise, stages
 
 __all__ = ["Classifier", "convert", "load"]
 
+OWN: dict[str, tuple[str, Callable[[], nn.Module]]] = {
+    LITE0: ("EfficientNet-Lite0", efficientnet.EfficientNetLite0),
+    PARTS_CNN: ("Parts CNN", PartsCnn),
+}
+"""Networks whose layers are written here: name and how one is built, by model type."""
 PIXELS_AT_ONCE = 16 * 224 * 224
 """Pixels of the pictures that go through the model together."""
 
@@ -163,17 +169,17 @@ def blurred(x: Tensor, sigma: float = 0.045) -> Tensor:
 
 
 def load(folder: Path, ref: ModelRef, device: str) -> Classifier:
-    """Load a folder: EfficientNet-Lite0 as `convert` writes it, or a classifier of transformers.
+    """Load a folder: a network of Vitrine as `convert` writes it, or a classifier of transformers.
 
     Raises:
         ModelError: it cannot be loaded, or the adapter cannot serve it.
     """
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        if config.get("model_type") == LITE0:
-            module, names = _lite0(folder), config["labels"]
+        if config.get("model_type") in OWN:
+            architecture, build = OWN[config["model_type"]]
+            module, names, blocks = _own(build(), folder), config["labels"], 0
             given = Preprocessing.model_validate(config["preprocessing"])
-            architecture, blocks = "EfficientNet-Lite0", 0
         else:
             module = _of_transformers(folder, ref)
             given = Preprocessing.of_transformers(
@@ -191,8 +197,7 @@ def load(folder: Path, ref: ModelRef, device: str) -> Classifier:
     return Classifier(module, given, names, architecture, blocks)
 
 
-def _lite0(folder: Path) -> nn.Module:
-    module = efficientnet.EfficientNetLite0()
+def _own(module: nn.Module, folder: Path) -> nn.Module:
     module.load_state_dict(safetensors.torch.load_file(folder / "model.safetensors"))
     return module
 

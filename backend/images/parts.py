@@ -82,10 +82,8 @@ def pictures(count: int, seed: int | Sequence[int] | np.random.Generator) -> Dra
     return Drawn(images, labels, masks)
 
 
-def picture(
-    parts: Sequence[int], masks: np.ndarray, generator: np.random.Generator
-) -> np.ndarray:
-    """[64, 64, 3] uint8: one picture of these parts.
+def picture(parts: Sequence[int], masks: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """[64, 64, 3] uint8: one picture of these parts, two at most.
 
     What chance decides of the ground comes first: with the same generator it is the same whatever
     parts are drawn on it.
@@ -102,7 +100,8 @@ def picture(
         first, second = COLOURS[part] + generator.uniform(-JITTER, JITTER, size=(2, 3))
         found[here][inside] = np.where(_alternates(part, size)[..., None], second, first)[inside]
         masks[part][here] = inside
-    return (found + noise).clip(0, 255).round().astype(np.uint8)
+    pixels: np.ndarray = (found + noise).clip(0, 255).round().astype(np.uint8)
+    return pixels
 
 
 def photos(count: int, seed: int, name: str = "") -> Photos:
@@ -165,20 +164,20 @@ def _places(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.
 
 
 def _inside(part: int, size: int) -> np.ndarray:
-    """[size, size] bool: the pixels of a part."""
+    """[size, size] bool: the pixels of a part, which touches all four edges."""
     along = (np.arange(size) + 0.5) / size * 2 - 1
     y, x = along[:, None], along[None, :]
     match PARTS[part]:
         case "disc":
             return y**2 + x**2 <= 1
         case "triangle":
-            return np.abs(x) <= (y + 1) / 2
+            return np.abs(x) <= (y + 1) / 2 + 1 / size
         case "cross":
             return np.minimum(np.abs(y), np.abs(x)) <= 0.35
         case "ring":
             return (y**2 + x**2 <= 1) & (y**2 + x**2 >= 0.3)
         case "diamond":
-            return np.abs(y) + np.abs(x) <= 1
+            return np.abs(y) + np.abs(x) <= 1 + 0.5 / size
         case _:
             return np.ones((size, size), dtype=bool)
 
@@ -186,5 +185,6 @@ def _inside(part: int, size: int) -> np.ndarray:
 def _alternates(part: int, size: int) -> np.ndarray:
     """[size, size] bool: where the second colour is."""
     rows, columns = np.mgrid[:size, :size] // BAND
-    across = {"stripes": rows, "checker": rows + columns}.get(PARTS[part], np.zeros_like(rows))
-    return across % 2 == 1
+    bands = {"stripes": rows, "checker": rows + columns}
+    second: np.ndarray = bands.get(PARTS[part], np.zeros_like(rows)) % 2 == 1
+    return second

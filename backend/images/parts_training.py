@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from backend.explainer import Progress
 from backend.images.carrier import PARTS_CNN
 from backend.images.parts import CLASSES, SIDE, pictures
 from backend.images.parts_cnn import PartsCnn
@@ -28,7 +29,6 @@ from backend.images.parts_vit import parts_vit
 from backend.images.preprocessing import Preprocessing
 from backend.threads import one_thread
 
-Progress = Callable[[float, float, str], None]
 Kind = Literal["cnn", "vit"]
 
 PREPROCESSING = Preprocessing(size=(SIDE, SIDE), mean=(0.5,) * 3, std=(0.25,) * 3)
@@ -55,8 +55,8 @@ class Recipe:
 
 
 RECIPES: dict[Kind, Recipe] = {
-    "cnn": Recipe(pictures=2700, epochs=4, batch=32, rate=1e-2, decay=1e-4),
-    "vit": Recipe(pictures=5400, epochs=8, batch=48, rate=2e-3, decay=0.05),
+    "cnn": Recipe(pictures=2700, epochs=2, batch=32, rate=1e-2, decay=1e-4),
+    "vit": Recipe(pictures=3600, epochs=4, batch=48, rate=2e-3, decay=0.05),
 }
 BUILD: dict[Kind, Callable[[], Any]] = {"cnn": PartsCnn, "vit": parts_vit}
 
@@ -125,22 +125,21 @@ def _fit(
     progress: Progress,
 ) -> None:
     steps = -(-len(images) // recipe.batch)
-    optimiser = torch.optim.AdamW(
-        module.parameters(), lr=recipe.rate, weight_decay=recipe.decay
-    )
+    optimiser = torch.optim.AdamW(module.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, recipe.rate, total_steps=recipe.epochs * steps
     )
     module.train()
     for epoch in range(recipe.epochs):
         order = torch.from_numpy(generator.permutation(len(images)))
-        for step, chosen in enumerate(order.split(recipe.batch)):
+        for step in range(steps):
+            chosen = order[step * recipe.batch : (step + 1) * recipe.batch]
             progress(epoch * steps + step, recipe.epochs * steps, TRAINING)
             mirrored = torch.from_numpy(generator.random(len(chosen)) < 0.5)
             logits = _logits(module, _batch(images[chosen], mirrored))
             loss = functional.cross_entropy(logits, labels[chosen])
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             schedule.step()
 

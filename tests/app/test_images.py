@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from backend.explanation import Comparison
 from backend.images import inputs, plan
-from backend.images.examples import EXAMPLES
+from backend.images.examples import OFFERED
 from backend.images.explanation import ImageExplanation
 from backend.images.image_metrics import METRICS
 from backend.settings import settings
@@ -92,7 +92,7 @@ def test_a_fresh_page_says_what_to_do(page: Open) -> None:
     assert not app.exception
     assert app.title[0].value == "Images"
     assert "Press **Explain** to run the chosen explainers on this picture." in words(app)
-    assert app.selectbox(key="i.photo").options == [photo.title for photo in EXAMPLES]
+    assert app.selectbox(key="i.photo").options == [one.title for one in OFFERED]
     assert app.selectbox(key="i.model").value == "EfficientNet-Lite0"
     assert len(app.multiselect(key="i.explainers").value) == 4
     assert not next(b for b in app.button if b.label == "Explain").disabled

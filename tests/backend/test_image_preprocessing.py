@@ -285,15 +285,16 @@ def test_other_weights_are_no_efficientnet(tmp_path) -> None:
     (tmp_path / "text.pth").write_text("no weights")
     for name in ("other.pth", "text.pth"):
         with pytest.raises(ModelError, match="no checkpoint of EfficientNet-Lite0"):
-            carrier.convert(tmp_path / name, tmp_path)
+            carrier.convert(tmp_path / name, tmp_path, lambda *_: None)
     with pytest.raises(ModelError, match="cannot be read"):
-        carrier.convert(tmp_path / "missing.pth", tmp_path)
+        carrier.convert(tmp_path / "missing.pth", tmp_path, lambda *_: None)
     assert not Path(tmp_path / "config.json").exists()
 
 
 def test_types_that_are_served() -> None:
     assert carrier.unsupported({"model_type": "vit"}) is None
     assert carrier.unsupported({"model_type": carrier.LITE0}) is None
+    assert carrier.unsupported({"model_type": carrier.PARTS_CNN}) is None
     said = carrier.unsupported({"model_type": "llama"})
     assert said is not None
     assert said.startswith("Classifiers of type 'llama' are not served; served are beit,")

@@ -225,7 +225,7 @@ def test_half_a_conversion_leaves_nothing(options, carried):
 
 
 def test_what_a_killed_conversion_left_is_no_model(options, carried):
-    def die(carrier, folder):
+    def die(carrier, folder, progress):
         (folder / "config.json").write_text("{}")
         raise SystemExit
 

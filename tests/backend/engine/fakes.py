@@ -189,7 +189,7 @@ def load(folder: Path, ref: Any, device: str) -> str:
     return (folder / "model.safetensors").read_text(encoding="utf-8")
 
 
-def convert(carrier: Path, folder: Path) -> None:
+def convert(carrier: Path, folder: Path, progress: Any) -> None:
     """Copy the carrier; counts its calls beside it, takes a while, fails where it says so."""
     with carrier.with_name("converted.log").open("a", encoding="utf-8") as file:
         file.write("converted\n")
