@@ -1,6 +1,7 @@
 """From a model reference to a folder: what is found, refused, fingerprinted and converted."""
 
 import dataclasses
+import hashlib
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backend import models
-from backend.errors import ModelError
+from backend.errors import Cancelled, ModelError
 from backend.explanation import ModelRef
 from backend.settings import Settings
 from tests.backend.engine.conftest import make_model
@@ -222,6 +223,49 @@ def test_half_a_conversion_leaves_nothing(options, carried):
         models.fetch(PRESET, FAMILY, options, silent)
     assert [p.name for p in (options.store / "models").iterdir() if p.is_dir()] == []
     assert models.find_folder(PRESET, FAMILY, options) is None
+
+
+def test_a_conversion_reports_its_progress_and_may_be_stopped(options, carried):
+    def slowly(carrier, folder, progress):
+        (folder / "config.json").write_text("{}")
+        progress(1, 2, "halfway")
+        (folder / "model.safetensors").write_text("weights")
+
+    def stop(done, total, what):
+        if what == "halfway":
+            raise Cancelled("stopped")
+
+    slow, said = dataclasses.replace(FAMILY, convert=slowly), []
+    with pytest.raises(Cancelled):
+        models.fetch(PRESET, slow, options, stop)
+    assert [p.name for p in (options.store / "models").iterdir() if p.is_dir()] == []
+    models.fetch(PRESET, slow, options, lambda *report: said.append(report))
+    assert said[1:] == [(1, 2, "halfway")]
+
+
+def test_files_beside_the_carrier_decide_too(options, carried):
+    def family(*beside):
+        preset = FAMILY.presets[0].model_copy(update={"beside": beside})
+        return dataclasses.replace(FAMILY, presets=(preset,))
+
+    def now(*beside):
+        found = models.fingerprint(PRESET, family(*beside), options)
+        folder = models.fetch(PRESET, family(*beside), options, silent)
+        assert folder.name == f"tiny-{found[:12]}"
+        return found
+
+    (carried / "recipe.txt").write_text("ten epochs")
+    (carried / "data.txt").write_text("circles")
+    alone = hashlib.sha256((carried / "weights.txt").read_bytes()).hexdigest()
+    assert now() == alone
+    first = now("recipe.txt", "data.txt")
+    assert first == now("recipe.txt", "data.txt")
+    (carried / "recipe.txt").write_text("twenty epochs")
+    second = now("recipe.txt", "data.txt")
+    assert len({alone, first, second, now("recipe.txt")}) == 4
+    assert now() == alone
+    with pytest.raises(ModelError, match="Tiny is not installed"):
+        models.fingerprint(PRESET, family("missing.txt"), options)
 
 
 def test_what_a_killed_conversion_left_is_no_model(options, carried):
