@@ -17,6 +17,7 @@ from backend.images.cells import CELLS, cell_numbers
 from backend.images.controls import drawn
 from backend.images.explanation import ImageExplanation, ImageTarget, Photos
 from backend.images.fills import Fill, fill_field
+from backend.images.infidelity import Shaken, infidelity, shaken
 
 SHARE = 0.2
 """Of the cells, those of a random part."""
@@ -33,6 +34,9 @@ class ImageFaithfulnessParameters(Frozen):
     insertion: Fill = fill_field("blur", "Pixels not yet inserted")
     parts: Annotated[int, Field(ge=5, le=500)] = Field(
         40, title="Parts", description="Random parts for the faithfulness correlation."
+    )
+    noise_draws: Annotated[int, Field(ge=4, le=100)] = Field(
+        16, title="Noise draws", description="Noisy pictures behind the infidelity."
     )
     draws: Annotated[int, Field(ge=2, le=100)] = Field(
         5, title="Draws", description="Random maps behind the baseline row."
@@ -94,10 +98,13 @@ class ImageFaithfulness(Explainer):
             maps = [drawn(model.shape, generator) for _ in range(parameters.draws)]
         else:
             maps = [subject_scores(run.subject, decision)]
+        # Noise of its own stream: the same for every map of a picture at a seed.
+        [apart] = run.numpy_generator().spawn(1)
+        known = shaken(decision, parameters.noise_draws, apart)
         found = []
         for done, scores in enumerate(maps):
             run.progress(done, len(maps), "maps")
-            found.append(tested(decision, scores, parameters, generator))
+            found.append(tested(decision, scores, parameters, generator, known))
         arrays, values = _told(found, random=run.subject is None)
         return ImageExplanation(
             arrays={"fractions": np.linspace(0, 1, parameters.steps + 1), **arrays},
@@ -129,9 +136,17 @@ def subject_scores(subject: Explanation, decision: Any) -> np.ndarray:
 
 
 def tested(
-    decision: Any, scores: np.ndarray, parameters: Any, generator: np.random.Generator
+    decision: Any,
+    scores: np.ndarray,
+    parameters: Any,
+    generator: np.random.Generator,
+    known: Shaken,
 ) -> Tested:
-    """What one map [h, w] gets."""
+    """What one map [h, w] gets.
+
+    Args:
+        known: what noise did to the picture.
+    """
     model, x = decision.model, decision.x
     gone = model.fill(decision.seen, parameters.deletion)
     hidden = model.fill(decision.seen, parameters.insertion)
@@ -143,6 +158,7 @@ def tested(
         "gap": metrics.area(insertion) - metrics.area(deletion),
         **_alone(decision, scores),
         "correlation": _correlation(decision, scores, gone, parameters.parts, generator),
+        "infidelity": infidelity(scores, known),
     }
     mask = decision.mask()
     found |= dict.fromkeys(metrics.OF_OBJECT) if mask is None else metrics.located(scores, mask)

@@ -1,8 +1,9 @@
 """Numbers of one map: what taking its pixels away, or showing them alone, does to the class.
 
 Insertion and deletion: Petsiuk et al., "RISE", 2018. Average drop and increase: Chattopadhay et
-al., "Grad-CAM++", 2018. Faithfulness correlation: Bhatt et al., 2020. Where the object is known:
-the pointing game (Zhang et al., 2016), overlap of the map's highest pixels, average precision.
+al., "Grad-CAM++", 2018. Faithfulness correlation: Bhatt et al., 2020.
+Infidelity: `backend.images.infidelity`. Where the object is known: the pointing game (Zhang et
+al., 2016), overlap of the map's highest pixels, average precision.
 """
 
 from __future__ import annotations
@@ -48,6 +49,17 @@ METRICS: tuple[Metric, ...] = (
         True,
         "Correlation of the summed scores of random parts with the fall of the logit when they "
         "turn grey.",
+    ),
+    Metric(
+        "infidelity",
+        "Infidelity",
+        False,
+        "How badly the map foretells the fall of the logit under Gaussian noise of 3 % of the "
+        "input's range, which in the model's normalised units is each channel's own. Maps have "
+        "units of their own, so a map is first scaled by the factor, of either sign, that suits "
+        "it best; the mean square of what is left is then divided by that of the falls, so that "
+        "pictures can be compared. 0 foretells all, 1 nothing; by chance it is 1 less one over "
+        "the number of draws (16).",
     ),
     Metric("pointing", "Pointing game", True, "1 where the highest pixel is on the known object."),
     Metric(
