@@ -10,17 +10,38 @@ import streamlit as st
 from backend.explanation import Comparison, Explanation, Request
 from backend.images.cells import CELLS
 from backend.images.explanation import ImageTarget, Photos
-from backend.images.noise import NOISE, noisy
+from backend.images.noise import RADIUS, STEPS, noisy
+from backend.images.sensitivity import max_sensitivity
 from backend.stability import Stability
 from components import stable
 from components.agree import Ranked
 from components.compare import Item
+from components.figures.graph_parts import percent
 from components.session import engine
 
 
 def panel(opened: Comparison, photos: Photos, done: Sequence[Item], prefix: str) -> None:
     """Explain again with other seeds and on noisy copies of the picture, and compare."""
-    stable.panel(done, Shaken(opened, photos), opened.key(), prefix)
+    stable.panel(done, Shaken(opened, photos), opened.key(), prefix, MOVED)
+
+
+def moved(runs: Sequence[Explanation]) -> str:
+    """Max-sensitivity of the first map over the others, and how many these are; "" of none."""
+    first, *others = (run.arrays["scores"] for run in runs)
+    found = max_sensitivity(first, others)
+    if found is None:
+        return ""
+    return f"{found:.3f} of {len(others)} {'copy' if len(others) == 1 else 'copies'}"
+
+
+MOVED = stable.Beside(
+    "max-sensitivity",
+    moved,
+    "Max-sensitivity (Yeh et al., 2019): how far the map of a noisy copy is from that of the "
+    "picture, as a share of the map's own length, pixel by pixel; the largest over the copies, so "
+    "more copies can only raise it. 0: the map does not move; a map that ignores the picture has "
+    "that too.",
+)
 
 
 def _names(_: Explanation) -> list[str]:
@@ -31,8 +52,8 @@ class Shaken:
     """The same picture with a little noise."""
 
     about = (
-        f"Noise: Gaussian, {NOISE:g} of 256 steps, hardly seen. Maps are compared by the means "
-        f"over {CELLS} × {CELLS} cells."
+        f"Noise: each pixel up to {STEPS} of 255 steps ({percent(RADIUS)}) higher or lower, hardly "
+        f"seen. Maps are compared by the means over {CELLS} × {CELLS} cells."
     )
     change = "noise"
     share = 0.1

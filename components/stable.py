@@ -45,6 +45,21 @@ class Subject(Protocol):
         """Draw the mean of runs on one input, what is not stable standing back."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Beside:
+    """One more number of runs over the change, that a family has of its own.
+
+    Attributes:
+        name: of the column, behind the change's.
+        cell: what stands in it, of the first run and those there are of the change.
+        said: what it is, in a sentence.
+    """
+
+    name: str
+    cell: Callable[[Sequence[Explanation]], str]
+    said: str
+
+
 class Measured(Protocol):
     """What is known of some runs."""
 
@@ -76,12 +91,15 @@ class Runs(Generic[M]):
         return self.measure(self.done)
 
 
-def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> None:
+def panel(
+    done: Sequence[Item], subject: Subject, name: str, prefix: str, beside: Beside | None = None
+) -> None:
     """Explain again with other seeds and with a little of the input changed, and compare.
 
     Args:
         done: finished explanations.
         name: of what is explained; another one starts afresh.
+        beside: one more number over the change.
     """
     st.caption(
         "Seeds: the same input explained again and again; a method that learns, learns anew. "
@@ -105,7 +123,7 @@ def panel(done: Sequence[Item], subject: Subject, name: str, prefix: str) -> Non
         if draws(item.request):
             by_seed[explainer] = repeated(item, item.request.at_seed, measure, most)
         by_change[explainer] = repeated(item, _shaken(item, subject), measure, most)
-    _table(ranked, by_seed, by_change, subject)
+    _table(ranked, by_seed, by_change, subject, beside)
     pending(
         [one for runs in (*by_seed.values(), *by_change.values()) for one in runs.others], prefix
     )
@@ -177,15 +195,16 @@ def _table(
     by_seed: dict[str, Runs[Stability]],
     by_change: dict[str, Runs[Stability]],
     subject: Subject,
+    beside: Beside | None,
 ) -> None:
-    rows = [
-        {
-            "method": item.title,
-            **seed_cells(item, by_seed, _cells),
-            **_cells(subject.change, by_change[item.request.explainer]),
-        }
-        for item in done
-    ]
+    rows = []
+    for item in done:
+        changed = by_change[item.request.explainer]
+        row = {"method": item.title, **seed_cells(item, by_seed, _cells)}
+        row |= _cells(subject.change, changed)
+        if beside is not None:
+            row[f"{subject.change}: {beside.name}"] = beside.cell(changed.done)
+        rows.append(row)
     number = st.column_config.NumberColumn(format="%.3f")
     numbers = [name for name in rows[0] if name.endswith("correlation")]
     wide = {name: st.column_config.TextColumn(width=115) for name in (SEEDS, f"{SEEDS}: runs")}
@@ -202,6 +221,7 @@ def _table(
         "runs. "
         f"Correlation: Spearman's, over all {what} in both. "
         f"Stable: {what} that are among the highest in at least {percent(OFTEN)} of the runs."
+        + ("" if beside is None else f" {beside.said}")
     )
 
 

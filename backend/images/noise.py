@@ -8,14 +8,15 @@ import numpy as np
 
 from backend.images.explanation import Photos
 
-NOISE = 4.0
-"""Standard deviation of the noise, in steps of 256: hardly seen."""
+RADIUS = 0.02
+"""The largest change of a pixel, as a share of its range: hardly seen."""
+STEPS = round(255 * RADIUS)
 
 
 def noisy(photos: Photos, number: int, seed: int) -> Photos:
-    """A set of one picture alone, with Gaussian noise."""
+    """A set of one picture alone, each channel of a pixel up to STEPS higher or lower, evenly."""
     one = photos.only(number)
-    pixels = one.image(0).astype(np.float64)
-    drawn = np.random.default_rng(seed).normal(0.0, NOISE, size=pixels.shape)
-    shaken = np.clip(np.round(pixels + drawn), 0, 255).astype(np.uint8)
+    pixels = one.image(0).astype(np.int64)
+    drawn = np.random.default_rng(seed).integers(-STEPS, STEPS + 1, size=pixels.shape)
+    shaken = np.clip(pixels + drawn, 0, 255).astype(np.uint8)
     return dataclasses.replace(one, arrays={**one.arrays, "image/0": shaken})

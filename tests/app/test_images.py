@@ -8,15 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from backend.explanation import Comparison
 from backend.images import inputs, plan
-from backend.images.examples import OFFERED
+from backend.images.examples import OFFERED, photos
 from backend.images.explanation import ImageExplanation
 from backend.images.image_metrics import METRICS
+from backend.images.noise import noisy
 from backend.settings import settings
 from components.session import engine
 from tests.app.conftest import settle
@@ -144,6 +146,35 @@ def test_faithfulness_has_the_engine_s_numbers_and_a_random_row(page: Open) -> N
             [np.nan if e is None else e for e in expected], nan_ok=True
         ), metric.id
     assert (panels(app), plots(app)) == (2, 4), "the board and the curves beside the panels"
+
+
+def test_stability_has_max_sensitivity_over_the_noisy_copies(page: Open) -> None:
+    app = tab(explained(page, ["saliency", "random_map"]), "Stability")
+    assert "Press **Measure**" in words(app)
+    app.number_input(key="i.stable.most").set_value(3).run()
+
+    def table(a: AppTest) -> pd.DataFrame:
+        return next((d.value for d in a.dataframe if "noise: runs" in d.value), pd.DataFrame())
+
+    def whole(a: AppTest) -> bool:
+        return not table(a).empty and (table(a)["noise: runs"] == "3").all()
+
+    app = settle(press(app, "Measure$"), whole)
+    assert not app.exception
+    rows = table(app).set_index("method")
+    coffee = photos(("coffee",), settings())
+    digests = [engine().put_input(noisy(coffee, 0, seed), "images") for seed in (0, 1)]
+    request, _ = plan.requests(opened(app))
+    [first, _] = results(app)
+    label = first.values["label"]
+    again = [request.moved(digest, {"image": 0, "label": label}) for digest in digests]
+    maps = [engine().result(engine().key(one)).arrays["scores"] for one in again]
+    before = first.arrays["scores"].astype(np.float64)
+    far = max(np.sqrt(((one - before) ** 2).sum() / (before**2).sum()) for one in maps)
+    assert rows.loc["Saliency", "noise: max-sensitivity"] == f"{far:.3f} of 2 copies"
+    assert far > 0
+    assert rows.loc["Random", "noise: max-sensitivity"] == "0.000 of 2 copies", "it never looks"
+    assert "Max-sensitivity (Yeh et al., 2019)" in words(app)
 
 
 def test_agreement_is_that_of_the_maps(page: Open) -> None:
