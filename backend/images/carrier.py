@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,12 +45,17 @@ def convert(carrier: Path, folder: Path, progress: Progress) -> None:
     Raises:
         ModelError: it is no carrier of the Images family, or cannot be read.
     """
-    if carrier.name in TRAINED:
-        from backend.images import parts_training
+    CONVERTERS.get(carrier.name, _lite0)(carrier, folder, progress)
 
-        kind = TRAINED[carrier.name]
-        parts_training.save(kind, parts_training.trained(kind, SEED, progress), folder)
-        return
+
+def _parts(carrier: Path, folder: Path, progress: Progress) -> None:
+    from backend.images import parts_training
+
+    kind = TRAINED[carrier.name]
+    parts_training.save(kind, parts_training.trained(kind, SEED, progress), folder)
+
+
+def _lite0(carrier: Path, folder: Path, _: Progress) -> None:
     import safetensors.torch
 
     from backend.images.efficientnet import weights
@@ -65,6 +71,19 @@ def convert(carrier: Path, folder: Path, progress: Progress) -> None:
         "preprocessing": PREPROCESSING.model_dump(mode="json"),
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def _dinov2(carrier: Path, folder: Path, progress: Progress) -> None:
+    from backend.images import dinov2
+
+    dinov2.convert(carrier, folder, progress)
+
+
+CONVERTERS: dict[str, Callable[[Path, Path, Progress], None]] = {
+    "vit_s_focus.onnx": _dinov2,
+    **dict.fromkeys(TRAINED, _parts),
+}
+"""By the carrier's file name; other files are checkpoints of EfficientNet-Lite0."""
 
 
 def labels() -> list[str]:
