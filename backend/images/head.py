@@ -16,7 +16,7 @@ from backend.errors import InputError, ModelError, shown
 from backend.images.crops import crops
 from backend.images.explanation import Photos
 
-STRENGTH = 1.0
+STRENGTH = 0.01
 """Inverse weight of the penalty, on features brought to mean 0 and deviation 1."""
 MOST_FOLDS = 5
 FEWEST = 2
