@@ -11,7 +11,9 @@ from backend.engine.engine import Engine
 from backend.explanation import Comparison, Explanation, Request
 from backend.images import arguments, files, plan, studied
 from backend.images.explanation import ImageExplanation, Photos
+from backend.images.grounds import grounds
 from backend.images.image_metrics import METRICS
+from backend.images.plan import Grounds
 from backend.settings import Settings
 from backend.study import Studied
 
@@ -44,7 +46,7 @@ class Desk:
         )
 
     def requests(self, engine: Engine, comparison: Comparison) -> tuple[Request, ...]:
-        return plan.requests(comparison)
+        return plan.requests(comparison, self._grounds(engine, comparison))
 
     def files(
         self, explanation: Explanation, comparison: Comparison, engine: Engine, picture: Picture
@@ -63,7 +65,7 @@ class Desk:
         engine = Engine(settings)
         try:
             comparison = self.comparison(given, engine)
-            ranked = plan.requests(comparison)
+            ranked = self.requests(engine, comparison)
             work.finish(engine, ranked)
             asked = plan.score_requests(ranked)
             names = [*(request.explainer for request in ranked), RANDOM]
@@ -80,10 +82,19 @@ class Desk:
     def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
         comparison = self.comparison(given, engine)
         photos = self._photos(engine, comparison)
-        return studied.studied(comparison, photos, given.items, given.seeds)
+        grounds = self._grounds(engine, comparison)
+        return studied.studied(comparison, photos, given.items, given.seeds, grounds)
 
     def table(self, outcome: dict[str, Any]) -> str:
         return work.score_table(outcome["scores"], METRICS)
+
+    def _grounds(self, engine: Engine, comparison: Comparison) -> Grounds | None:
+        """What explainers by concepts rest on; the pictures are classified first."""
+        if not plan.by_concepts(comparison):
+            return None
+        [(_, found)] = work.finish(engine, [plan.classify_request(comparison)])
+        photos = self._photos(engine, comparison)
+        return grounds(engine, comparison, photos, cast(ImageExplanation, found))
 
     @staticmethod
     def _photos(engine: Engine, comparison: Comparison) -> Photos:

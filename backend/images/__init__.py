@@ -9,8 +9,11 @@ from backend.explainer import Family, Preset
 from backend.explanation import ModelRef
 from backend.images.attention_rollout import AttentionRollout, GradientRollout
 from backend.images.carrier import convert, unsupported
+from backend.images.classify import Classify
+from backend.images.conex import ConEx
 from backend.images.consensus import ImageConsensus
 from backend.images.controls import CentreGaussian, RandomMap
+from backend.images.discover_concepts import DiscoverConcepts
 from backend.images.explanation import ImageExplanation, ImageTarget, Photos
 from backend.images.grad_cam import GradCam
 from backend.images.grad_cam_plus_plus import GradCamPlusPlus
@@ -19,6 +22,7 @@ from backend.images.integrated_gradients import IntegratedGradients
 from backend.images.kernel_shap import KernelShap
 from backend.images.layer_cam import LayerCam
 from backend.images.lime import Lime
+from backend.images.mask_bias import MaskBias
 from backend.images.occlusion import Occlusion
 from backend.images.rise import Rise
 from backend.images.saliency import Saliency
@@ -49,8 +53,9 @@ def _trained_here(kind: str, title: str, note: str) -> Preset:
 FAMILY = Family(
     id="images",
     title="Images",
-    summary="Where in a picture an image classifier looked.",
+    summary="Where in a picture an image classifier looked, and which concepts it saw there.",
     explainers=(
+        ConEx,
         GradCam,
         GradCamPlusPlus,
         LayerCam,
@@ -68,7 +73,7 @@ FAMILY = Family(
         RandomMap,
         CentreGaussian,
     ),
-    steps=(ImageFaithfulness,),
+    steps=(Classify, MaskBias, DiscoverConcepts, ImageFaithfulness),
     presets=(
         Preset(
             id="efficientnet-lite0",
@@ -100,10 +105,5 @@ FAMILY = Family(
     load=_load,
     convert=convert,
     unsupported=unsupported,
-    default=(
-        GradCam.id,
-        IntegratedGradients.id,
-        Occlusion.id,
-        Rise.id,
-    ),
+    default=(ConEx.id, GradCam.id, IntegratedGradients.id, Rise.id),
 )

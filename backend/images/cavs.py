@@ -1,4 +1,4 @@
-"""Concept activation vectors (Kim et al., TCAV, 2018): the direction of a concept at the map layer."""
+"""Concept activation vectors (Kim et al., TCAV, 2018): a concept's direction at the map layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preparation of what rests on a class: which class the model finds in each picture of a set."""
+"""The preparation of what rests on a class: which one the model finds in each picture."""
 
 from __future__ import annotations
 

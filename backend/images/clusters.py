@@ -42,9 +42,7 @@ class Clusters:
         return np.where(found < len(self.centres), found, -1)
 
 
-def clusters(
-    e: np.ndarray, view: np.ndarray, source: np.ndarray, k: int, seed: int
-) -> Clusters:
+def clusters(e: np.ndarray, view: np.ndarray, source: np.ndarray, k: int, seed: int) -> Clusters:
     """Group embeddings by k-means, and keep groups that are no accident of one picture.
 
     Args:
@@ -67,7 +65,9 @@ def clusters(
         silhouettes[count] = float(silhouette_score(points, tried[count])) if several else -1.0
     groups = tried[max(silhouettes, key=silhouettes.__getitem__)]
     views, sources = len(np.unique(view)), len(np.unique(source))
-    kept, left, dropped = [], [], []
+    kept: list[np.ndarray] = []
+    left: list[np.ndarray] = []
+    dropped: list[str] = []
     for number in np.unique(groups).tolist():
         inside = groups == number
         here, pictures = len(np.unique(view[inside])), len(np.unique(source[inside]))

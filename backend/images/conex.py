@@ -22,6 +22,11 @@ class ConExParameters(DiscoverParameters):
         description="`contributions`: what the concepts add at each place, if positive. "
         "`presence`: where each concept is, weighted by what it adds there.",
     )
+    edges: bool = Field(
+        True,
+        title="Along edges",
+        description="Bring the map, as coarse as the network's last maps, to the picture's edges.",
+    )
 
 
 class ConEx(Explainer):
@@ -65,6 +70,7 @@ class ConEx(Explainer):
 
         from backend.images import tail
         from backend.images.concept_space import ConceptSpace
+        from backend.images.edges import along_edges
         from backend.images.explained import Decision, enlarged, explained
 
         decision = Decision(model, input, target, run)
@@ -74,10 +80,11 @@ class ConEx(Explainer):
         parts = space.contributions(slope.maps, slope.mean)
         adds = parts.sum(axis=(1, 2))
         total = slope.whole - slope.base
-        found = class_map(parts[:-1], presence, parameters.classmap)
+        coarse = class_map(parts[:-1], presence, parameters.classmap)
+        scores = enlarged(torch.from_numpy(coarse), model.shape)
         return explained(
             decision,
-            enlarged(torch.from_numpy(found), model.shape),
+            along_edges(decision.seen, scores) if parameters.edges else scores,
             unit="logit" if parameters.classmap == "contributions" else "weighted presence",
             arrays={
                 "presence": presence.astype(np.float32),

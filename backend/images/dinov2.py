@@ -16,7 +16,7 @@ import numpy as np
 from backend.errors import ModelError
 from backend.explainer import Progress
 from backend.images import head, headed, onnx_weights, photo_task
-from backend.images.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing
+from backend.images.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 
 ARCHITECTURE = "Dinov2ForImageClassification"
 CARRIER = "vit_s_focus.onnx"
@@ -118,7 +118,7 @@ def weights(carrier: Path) -> dict[str, np.ndarray]:
 
 def _kept(name: str) -> bool:
     """Whether a weight is of no block, or of one of the first."""
-    before, block, after = name.partition(".layer.")
+    _, block, after = name.partition(".layer.")
     return not block or int(after.partition(".")[0]) < BLOCKS
 
 

@@ -1,4 +1,4 @@
-"""ConEx's discovery: pieces, embeddings, groups, directions, a basis, and what was measured of them.
+"""ConEx's discovery: pieces, embeddings, groups, directions, a basis, and their measures.
 
 A reconstruction: the paper is known to us by its abstract; each step is that of its nearest
 published relatives (`docs/images.md` has them).
@@ -105,8 +105,8 @@ def _masking(model: Any, asked: str, run: Run) -> tuple[masking.Masking, dict[st
         probe = {name: run.subject.values[name] for name in ("rows", "reason")}
     ways, reason = masking.offered(model)
     if asked == "auto":
-        chosen = run.subject.values["chosen"] if isinstance(run.subject, ImageExplanation) else "grey"
-        return chosen, probe
+        found = run.subject
+        return (found.values["chosen"] if isinstance(found, ImageExplanation) else "grey"), probe
     if asked not in ways:
         raise InputError(
             f"Masking by {asked} does not work for this model: "
@@ -281,7 +281,7 @@ def _basis(
     """
     run.progress(0, 1, "putting maps together from concepts")
     learned = own[~seen.held_out[own]]
-    places = (maps[learned] - origin[:, None, None]).transpose(0, 2, 3, 1).reshape(-1, maps.shape[1])
+    places = maps[learned].transpose(0, 2, 3, 1).reshape(-1, maps.shape[1]) - origin
     inside = where[learned].transpose(1, 0, 2, 3).reshape(len(vectors), -1)
     offered = [bases.cav_basis(vectors)]
     if inside.any():
@@ -289,7 +289,7 @@ def _basis(
         if places.min() >= 0:
             offered.append(bases.nmf_basis(places, inside, run.seed))
     held = [s for i, s in zip(own, slopes, strict=True) if seen.held_out[i]] or slopes
-    tried = {}
+    tried: dict[str, float] = {}
     for basis in offered:
         rest = [
             basis.contributions(s.maps - origin[:, None, None], s.mean, len(vectors))[-1].sum()
@@ -335,7 +335,7 @@ def _removal(
             rows = torch.from_numpy(np.stack(changed)).to(x)
             logits = torch.cat(
                 [tail.logits(model, x[i : i + 1].expand(len(part), -1, -1, -1), part, run)
-                 for part in rows.split(model.at_once)]
+                 for part in torch.split(rows, model.at_once)]
             )  # fmt: skip
         chance = logits.double().softmax(dim=1)[:, label].cpu().numpy()
         found[i] = chance[0] - chance[1:]

@@ -74,9 +74,10 @@ EXAMPLES: tuple[Photo, ...] = (
 )  # fmt: skip
 
 
+PARTS = "parts"
 SETS: tuple[DrawnSet, ...] = (
     DrawnSet(
-        "parts", parts.TITLE, 24, 10_000,
+        PARTS, parts.TITLE, 24, 10_000,
         "Two coloured parts make a class. None of these was learned from: does a classifier "
         "trained here look at both?",
     ),
@@ -107,7 +108,7 @@ def photos(names: tuple[str, ...], settings: Settings) -> Photos:
             if len(named) > 1:
                 raise InputError(f"'{one.id}' is a set of pictures already.", todo="Name it alone.")
             return parts.photos(one.count, one.seed, one.id)
-    found = inputs.read([(Path(p.file).name, _data(p)) for p in chosen], settings)
+    found = inputs.read([(Path(p.file).name, carried(p)) for p in chosen], settings)
     title = chosen[0].title if len(chosen) == 1 else f"{len(chosen)} bundled photos"
     return dataclasses.replace(
         found,
@@ -117,7 +118,12 @@ def photos(names: tuple[str, ...], settings: Settings) -> Photos:
     )
 
 
-def _data(photo: Photo) -> bytes:
+def carried(photo: Photo) -> bytes:
+    """The file of a photo.
+
+    Raises:
+        InputError: the package that carries it is not installed.
+    """
     spec = importlib.util.find_spec(photo.package)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         file = Path(place) / photo.file

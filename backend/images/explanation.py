@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -55,17 +56,43 @@ class Photos(Bundle):
 
     def only(self, number: int) -> Photos:
         """The set of one of its pictures."""
-        arrays = {"image/0": self.image(number)}
-        if (mask := self.mask(number)) is not None:
-            arrays["mask/0"] = mask
+        return self.subset([number])
+
+    def subset(self, numbers: Sequence[int]) -> Photos:
+        """The set of some of its pictures, in that order."""
+        arrays: Arrays = {}
+        for new, old in enumerate(numbers):
+            arrays[f"image/{new}"] = self.image(old)
+            if (mask := self.mask(old)) is not None:
+                arrays[f"mask/{new}"] = mask
         return dataclasses.replace(
             self,
             arrays=arrays,
-            names=self.names[number : number + 1],
-            folders=self.folders[number : number + 1],
-            remarks=self.remarks[number : number + 1],
+            names=tuple(self.names[i] for i in numbers),
+            folders=tuple(self.folders[i] for i in numbers),
+            remarks=tuple(self.remarks[i] for i in numbers),
             example="",
         )
+
+    def beside(self, other: Photos) -> Photos:
+        """This set with the pictures of another after its own."""
+        arrays = dict(self.arrays)
+        for name, array in other.arrays.items():
+            kind, _, number = name.partition("/")
+            arrays[f"{kind}/{int(number) + len(self)}"] = array
+        return dataclasses.replace(
+            self,
+            arrays=arrays,
+            names=self.names + other.names,
+            folders=self.folders + other.folders,
+            remarks=self.remarks + other.remarks,
+            example="",
+        )
+
+    @classmethod
+    def none(cls) -> Photos:
+        """The set of no pictures: what is asked of a model alone is asked with it."""
+        return cls(arrays={})
 
 
 class ImageTarget(Frozen):
@@ -85,6 +112,7 @@ class ImageExplanation(Explanation):
     "map": arrays (h × w pixels of the model's input) scores: [h, w] float32, higher speaks for the
         class; seen: [h, w, 3] uint8, the picture as the model saw it; mask: [h, w] uint8, optional.
         Values: see `backend.images.explained`.
+    "classes", "mask_bias", "concepts": what `Classify`, `MaskBias` and `DiscoverConcepts` found.
     "score": numbers about a subject.
     """
 

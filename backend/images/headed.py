@@ -1,4 +1,4 @@
-"""A model folder with another head: everything else is copied byte by byte, in its own precision."""
+"""A model folder with another head: all else is copied byte by byte, in its own precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mask-bias probe: which way of showing one piece leaves the piece's content, not its outline."""
+"""The mask-bias probe: which way of showing a piece embeds its content and not its outline."""
 
 from __future__ import annotations
 

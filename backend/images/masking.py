@@ -47,22 +47,21 @@ def embeddings(model: Classifier, x: Tensor, masks: Tensor, how: Masking) -> Ten
     weights = masks[:, None].to(x)
     with torch.no_grad():
         if how == "tokens":
-            return torch.cat(
-                [_tokens(model, one[None], mask[None]) for one, mask in zip(x, weights, strict=True)]
-            )
+            each = zip(torch.split(x, 1), torch.split(weights, 1), strict=True)
+            return torch.cat([_tokens(model, one, mask) for one, mask in each])
         if how == "layer":
             with _masked(model, weights), model.features() as found:
                 model.logits(x * weights)
             maps = model.maps.spatial(found[-1])
-            return _mean(maps, functional.adaptive_max_pool2d(weights, maps.shape[-2:]))
+            return _mean(maps, functional.adaptive_max_pool2d(weights, _size(maps)))
         with model.features() as found:
-            model.logits(painted(model, x, weights, how))
+            model.logits(painted(x, weights, how))
         maps = model.maps.spatial(found[-1])
         where = torch.ones_like(weights) if how == "crop" else weights
-        return _mean(maps, functional.adaptive_avg_pool2d(where, maps.shape[-2:]))
+        return _mean(maps, functional.adaptive_avg_pool2d(where, _size(maps)))
 
 
-def painted(model: Classifier, x: Tensor, weights: Tensor, how: Masking) -> Tensor:
+def painted(x: Tensor, weights: Tensor, how: Masking) -> Tensor:
     """[B, 3, h, w]: only the pieces are seen.
 
     Args:
@@ -103,6 +102,10 @@ def _colour(x: Tensor, weights: Tensor) -> Tensor:
     ).clamp_min(1)
 
 
+def _size(tensor: Tensor) -> tuple[int, int]:
+    return tensor.shape[-2], tensor.shape[-1]
+
+
 def _mean(maps: Tensor, weights: Tensor) -> Tensor:
     """[B, C] means of maps [B, C, gh, gw] by weights [B, 1, gh, gw]."""
     return (maps * weights).sum(dim=(2, 3)) / weights.sum(dim=(2, 3)).clamp_min(1e-12)
@@ -115,7 +118,7 @@ def _masked(model: Classifier, weights: Tensor) -> Iterator[None]:
     pyramid: dict[tuple[int, int], Tensor] = {}
 
     def at(tensor: Tensor) -> Tensor:
-        size = (tensor.shape[-2], tensor.shape[-1])
+        size = _size(tensor)
         if size not in pyramid:
             pyramid[size] = functional.adaptive_max_pool2d(weights, size)
         return pyramid[size]
@@ -130,7 +133,7 @@ def _masked(model: Classifier, weights: Tensor) -> Iterator[None]:
         return output if small else output * at(output)
 
     def pooled(_layer: Any, args: tuple[Any, ...], output: Tensor) -> Any:
-        share = functional.adaptive_avg_pool2d(at(args[0]), output.shape[-2:])
+        share = functional.adaptive_avg_pool2d(at(args[0]), _size(output))
         return output / share.clamp_min(1e-12)
 
     handles: list[Any] = []
@@ -169,7 +172,8 @@ def filled(x: Tensor, mask: Tensor, rounds: int) -> Tensor:
 def _tokens(model: Classifier, x: Tensor, weights: Tensor) -> Tensor:
     """[1, C]: mean of the piece's patch tokens, which saw each other and the class token alone."""
     at = model.maps
-    assert at.prefix is not None
+    if at.prefix is None:
+        raise ValueError("the map layer gives no tokens")
     prefix = at.prefix
     share = functional.adaptive_avg_pool2d(weights, at.grid).flatten()
     kept = torch.nonzero(share >= HALF)[:, 0]
@@ -225,7 +229,7 @@ def _inexact(model: Classifier, how: Masking) -> str:
         inside = embeddings(model, one, piece, how)
         outside = embeddings(model, torch.where(piece[:, None], one, other), piece, how)
         whole = embeddings(model, one, every, how)
-    except (RuntimeError, ValueError, IndexError, KeyError, TypeError, AssertionError) as error:
+    except (RuntimeError, ValueError, IndexError, KeyError, TypeError) as error:
         return f"the network does not run with a part left out ({type(error).__name__})"
     with model.features() as found, torch.no_grad():
         model.logits(one)
@@ -262,5 +266,3 @@ def embedded(
 
     found = run.batches(pieces, model.at_once, work, what)
     return np.stack(found) if found else np.zeros((0, 0), dtype=np.float32)
-
-

@@ -7,18 +7,26 @@ from backend.explanation import Comparison
 from backend.images import files, plan
 from backend.images.explanation import ImageTarget, Photos
 from backend.images.image_metrics import METRICS
+from backend.images.plan import Grounds
 from backend.study import Case, Studied
 
 
-def studied(comparison: Comparison, photos: Photos, most: int, seeds: int = 1) -> Studied:
+def studied(
+    comparison: Comparison,
+    photos: Photos,
+    most: int,
+    seeds: int = 1,
+    grounds: Grounds | None = None,
+) -> Studied:
     """The study of a comparison's methods, a case a picture.
 
     Args:
         most: pictures at most, from the first on.
         seeds: explanations of each picture by a method that draws random numbers.
+        grounds: where a method is by concepts.
     """
     count = min(most, len(photos))
-    cases = [_case(comparison, photos, i, seeds) for i in range(count)]
+    cases = [_case(comparison, photos, i, seeds, grounds) for i in range(count)]
     chosen = [find(request) for request in cases[0].asked]
     return Studied(
         cases=cases,
@@ -31,11 +39,13 @@ def studied(comparison: Comparison, photos: Photos, most: int, seeds: int = 1) -
     )
 
 
-def _case(comparison: Comparison, photos: Photos, number: int, seeds: int) -> Case:
+def _case(
+    comparison: Comparison, photos: Photos, number: int, seeds: int, grounds: Grounds | None
+) -> Case:
     asked = ImageTarget.model_validate(comparison.target)
     target = asked.model_copy(update={"image": number}).model_dump(mode="json")
     one = comparison.model_copy(update={"target": target})
-    requests = plan.requests(one)
+    requests = plan.requests(one, grounds)
     return Case(
         title=f"{number + 1}: {photos.names[number]}",
         opens=one,

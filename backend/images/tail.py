@@ -1,9 +1,9 @@
 """From the map layer on: what the class's logit makes of the maps, place by place.
 
 The logit's change from maps that are `origin` everywhere to the maps of a picture is told apart by
-place and channel with integrated gradients (Sundararajan et al., 2017) along the straight way. Where
-the rest of the network is linear in the maps, as with a mean and a linear head, one gradient is
-exact.
+place and channel with integrated gradients (Sundararajan et al., 2017) along the straight way.
+Where the rest of the network is linear in the maps, as with a mean and a linear head, one gradient
+is exact.
 
 Imports torch: only workers import this module.
 """
