@@ -43,7 +43,7 @@ class DiscoverParameters(Frozen):
         50, title="Pictures", description="Of the class at most, and of other classes."
     )
     pieces: Annotated[int, Field(ge=4, le=60)] = Field(
-        16, title="Pieces", description="Superpixels of a picture at most."
+        16, title="Pieces", description="Superpixels of a picture of the class at most; of others half as many."
     )
 
 

@@ -125,7 +125,8 @@ def _pieces(
     for number, picture in enumerate(seen.pictures):
         run.progress(number, len(seen), "cutting the pictures into pieces")
         cut = regions(picture)
-        chosen = np.sort(generator.permutation(len(cut))[:most])
+        wanted = most if seen.of_class[number] else most // 2
+        chosen = np.sort(generator.permutation(len(cut))[:wanted])
         found += [(number, cut[i]) for i in chosen.tolist()]
     e = masking.embedded(model, x, found, way, run, "looking at each piece by itself")
     e = e.astype(np.float64)

@@ -264,5 +264,6 @@ def embedded(
         run.count(forward=len(part))
         return list(embeddings(model, x[which], masks, how).cpu().numpy())
 
-    found = run.batches(pieces, model.at_once, work, what)
+    size = max(1, model.at_once // 4) if how == "layer" else model.at_once
+    found = run.batches(pieces, size, work, what)  # Larger ones do not fit into a CPU's cache.
     return np.stack(found) if found else np.zeros((0, 0), dtype=np.float32)

@@ -121,4 +121,4 @@ def _gradients(
     found = logits(model, x, leaf, run)[:, label]
     (gradient,) = torch.autograd.grad(found.sum(), leaf)
     run.count(backward=len(maps))
-    return gradient.double(), float(found[0])
+    return gradient.double(), float(found[0].detach())

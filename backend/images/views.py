@@ -14,8 +14,8 @@ from backend.images.explanation import Photos
 
 FEWEST = 2
 """Pictures of other classes that are needed."""
-FROM_ONE = 12
-"""Views of one picture at most."""
+WANTED, FROM_ONE = 24, 12
+"""Views aimed at, and of one picture at most; of other classes half as many will do."""
 SMALLEST = 0.5
 """Of the sides, of a cut-out."""
 KEPT = 0.5
@@ -92,10 +92,11 @@ def _cut(
     run: Run,
 ) -> Views:
     generator = run.numpy_generator()
-    wanted = min(most, 2 * FROM_ONE)
+    wanted = min(most, WANTED)
     rows: list[tuple[np.ndarray, int, bool, bool]] = []
     for is_class, sources in zip((True, False), chosen, strict=True):
-        each = min(FROM_ONE, -(-wanted // len(sources)))
+        aim = wanted if is_class else wanted // 2
+        each = min(FROM_ONE, -(-aim // len(sources)))
         for i in sources.tolist():
             cut = [_view(model, photos.image(i), generator) for _ in range(each - 1)]
             if is_class and cut:
