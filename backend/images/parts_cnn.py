@@ -1,7 +1,7 @@
 """The convolutional network of the pictures of parts: small, with a fine grid of maps.
 
-Its last maps see 15 pixels across, less than a part, and its logits are linear in them: a head on
-their means.
+A place of its last maps sees 9 pixels across, less than half a part. Its logits are linear in these
+maps: a head on their means.
 
 Imports torch: only workers import this module.
 """

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from backend.explanation import Comparison
 from backend.images import inputs, plan
 from backend.images.examples import OFFERED, photos
-from backend.images.explanation import ImageExplanation
+from backend.images.explanation import ImageExplanation, Photos
 from backend.images.image_metrics import METRICS
 from backend.images.noise import noisy
 from backend.settings import settings
@@ -99,6 +100,23 @@ def test_a_fresh_page_says_what_to_do(page: Open) -> None:
     assert len(app.multiselect(key="i.explainers").value) == 4
     assert not next(b for b in app.button if b.label == "Explain").disabled
     assert not app.tabs
+
+
+def test_the_set_of_parts_is_explained_picture_by_picture(page: Open) -> None:
+    app = chosen(page)
+    app.selectbox(key="i.photo").select("parts").run()
+    assert "24 pictures." in words(app)
+    assert "Two coloured parts make a class." in words(app)
+    app = settle(press(app, "Explain$"), lambda a: panels(a) >= len(CHOSEN))
+    assert not app.exception
+    first = results(app)[0]
+    assert first.arrays["mask"].any()
+    drawn = cast(Photos, engine().get_input("images", opened(app).input))
+    assert (drawn.example, len(drawn)) == ("parts", 24)
+    again = page("images")
+    again.query_params["c"] = opened(app).key()
+    again.run()
+    assert again.selectbox(key="i.photo").value == "parts"
 
 
 def test_the_bundled_classifier_sees_a_cup_of_coffee(page: Open) -> None:

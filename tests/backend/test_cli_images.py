@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import html
 import io
@@ -16,10 +17,12 @@ import pytest
 import safetensors.numpy
 from PIL import Image
 
-from backend.images import carrier
+from backend.images import arguments, carrier, parts
 from backend.images.attention_rollout import NO_ATTENTION
 from backend.images.cells import pooled
+from backend.images.examples import EXAMPLES
 from backend.images.image_metrics import METRICS, OF_OBJECT
+from backend.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("in_one_store")
 
@@ -174,6 +177,27 @@ def test_the_second_picture_of_a_zip_is_explained(run, refused, tmp_path):
     assert said == "--image: There is no picture 2. Choose from 0 to 1.\n"
 
 
+def test_a_drawn_picture_is_explained_with_the_mask_of_its_parts(run, vit, tmp_path):
+    run("explain", "images", "--example", "parts", "--image", "3", "--explainer", "grad_cam",
+        "--model", str(vit), "--out", "o")  # fmt: skip
+    folder = tmp_path / "o" / "grad_cam"
+    drawn = parts.pictures(24, 10_000)
+    expected = drawn.masks[3].any(axis=0)[::2, ::2]
+    assert expected.any()
+    found = arrays(folder)["mask"]
+    assert found.shape == (32, 32)
+    assert (found != expected).mean() < 0.1
+    assert "--example parts --image 3" in shlex.join(command(folder))
+
+
+def test_all_examples_are_the_photos():
+    parser = argparse.ArgumentParser()
+    arguments.add(parser)
+    found = arguments.read(parser.parse_args(["--example", "all"]), Settings())
+    assert found.example.split(",") == [photo.id for photo in EXAMPLES]
+    assert "parts" not in found.example
+
+
 def test_a_transformer_of_ones_own_rolls_out_its_attention(run, vit, tmp_path):
     chosen = ("--explainer", "attention_rollout,gradient_rollout,grad_cam")
     run("explain", *COFFEE, *chosen, "--model", str(vit), "--out", "o")
@@ -240,6 +264,8 @@ def test_a_folder_without_its_preprocessing_is_refused(refused, vit, tmp_path):
         ((), "one of the arguments --example --input is required"),
         (("--example", "nothing"), "There is no example 'nothing'. Use chelsea, coffee,"),
         (("--example", ","), "No example is named."),
+        (("--example", "coffee,parts"), "'parts' is a set of pictures already. Name it alone."),
+        (("--example", "parts", "--image", "24"), "There is no picture 24. Choose from 0 to 23."),
         (("--example", "coffee", "--input", "a.png"), "not allowed with"),
         (("--example", "coffee", "--image", "1"), "There is no picture 1."),
         (("--example", "coffee", "--image", "-1"), "There is no picture -1."),
