@@ -22,6 +22,7 @@ from scipy.stats import wilcoxon
 from backend import consensus
 from backend.agreement import agreement
 from backend.bootstrap import Interval, interval
+from backend.control import won_by_control
 from backend.cost import cost
 from backend.explanation import Comparison, Explanation, Request
 from backend.metric import Metric
@@ -78,6 +79,7 @@ class Studied:
     Attributes:
         methods: ids of the explainers, in the order of the cases' requests. titles: theirs.
         metrics: of the cases' scores.
+        controls: those of the methods that know nothing.
         about: what is explained, in a few words.
         command: the command line that makes the study again.
         beside: makes the files that it needs, by name.
@@ -90,6 +92,7 @@ class Studied:
     about: str
     command: str
     beside: Callable[[], Mapping[str, bytes]]
+    controls: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Study:
     Attributes:
         values: metric id -> [M, C]; NaN where it is not defined or not there.
         pairs: [M - 1, M - 1, C] rank correlation of two methods on each case; NaN likewise.
+        controls: those of the methods that know nothing, besides RANDOM.
     """
 
     methods: tuple[str, ...]
@@ -115,6 +119,7 @@ class Study:
     metrics: tuple[Metric, ...]
     values: Mapping[str, np.ndarray]
     pairs: np.ndarray
+    controls: tuple[str, ...] = ()
 
     @functools.cached_property
     def agreement(self) -> tuple[tuple[Interval, ...], ...]:
@@ -127,6 +132,19 @@ class Study:
     def cells(self) -> dict[str, tuple[Cell, ...]]:
         """Metric id -> a cell a method."""
         return {metric.id: _row(metric, self.values[metric.id]) for metric in self.metrics}
+
+    @functools.cached_property
+    def won_by_control(self) -> dict[str, str]:
+        """Metric id -> the control whose mean no method's is better than.
+
+        AGREEMENT is neither better nor worse, and SECONDS are no merit of what is found.
+        """
+        judged = [m for m in self.metrics if direction(m) and m.id != SECONDS.id]
+        means = {
+            method: {metric.id: self.cells[metric.id][place].mean.mean for metric in judged}
+            for place, method in enumerate(self.methods)
+        }
+        return won_by_control(means, {*self.controls, RANDOM}, judged)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,6 +172,7 @@ def study(
     titles: Sequence[str],
     measured: Sequence[Measured],
     metrics: Sequence[Metric],
+    controls: Sequence[str] = (),
 ) -> Study:
     """The values of every method on every case.
 
@@ -161,6 +180,7 @@ def study(
         methods: M - 1 ids, in the order of the cases' requests.
         titles: of the cases.
         metrics: whose values are in `values["metrics"]` of the scores.
+        controls: those of the methods that know nothing.
     """
     names = (*methods, RANDOM)
     columns = (*metrics, STABILITY, AGREEMENT, SECONDS)
@@ -184,7 +204,7 @@ def study(
         values[AGREEMENT.id][: len(methods), c] = _agreement(pairs[:, :, c], methods)
     kept = tuple(metric for metric in columns if np.isfinite(values[metric.id]).any())
     known = {metric.id: values[metric.id] for metric in kept}
-    return Study(names, tuple(titles), kept, known, pairs)
+    return Study(names, tuple(titles), kept, known, pairs, tuple(controls))
 
 
 def direction(metric: Metric) -> int:

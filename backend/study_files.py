@@ -10,6 +10,7 @@ import numpy as np
 from backend import files as csv
 from backend.bootstrap import Interval
 from backend.card import document
+from backend.control import words
 from backend.metric import Metric
 from backend.study import LEVEL, Cell, Studied, Study, direction
 
@@ -30,8 +31,11 @@ _TEX = {
     "–": "--",
 }
 _ARROWS = {1: r" $\uparrow$", -1: r" $\downarrow$", 0: ""}
+_TEX_NOTHING = r"$^\dagger$"
 _BETTER = {1: "higher is better", -1: "lower is better", 0: "neither better nor worse"}
 BEHIND = "∗"
+NOTHING = "†"
+"""Mark of a metric that a control wins."""
 RANKINGS = "Random rankings"
 
 
@@ -46,6 +50,17 @@ def files(found: Study, asked: Studied) -> dict[str, bytes]:
         "study.html": report(found, titles, asked).encode(),
         **asked.beside(),
     }
+
+
+def won_by_control(found: Study, titles: Sequence[str]) -> list[str]:
+    """Which metrics say nothing, a sentence a control.
+
+    Args:
+        titles: of the methods and of random rankings.
+    """
+    named = dict(zip(found.methods, titles, strict=True))
+    won = {metric: named[control] for metric, control in found.won_by_control.items()}
+    return words(won, {metric.id: metric.title for metric in found.metrics})
 
 
 def csv_of_cases(found: Study) -> bytes:
@@ -98,6 +113,8 @@ def latex(found: Study, titles: Sequence[str], about: str) -> str:
         about: what was explained, for the caption.
     """
     head = " & ".join(["", *(_tex_title(title) for title in titles)])
+    sentences = won_by_control(found, titles)
+    said = "".join(rf" {_TEX_NOTHING}{tex(sentence)}" for sentence in sentences)
     lines = [
         r"\begin{table}[t]",
         r"\centering",
@@ -105,7 +122,7 @@ def latex(found: Study, titles: Sequence[str], about: str) -> str:
         r"\setlength{\tabcolsep}{1.5pt}",
         rf"\caption{{{tex(about)}: means over {len(found.cases)} inputs with 95\,\% bootstrap "
         r"intervals. Bold: best. $^\ast$: behind the best, "
-        rf"$p < {LEVEL}$ by Wilcoxon's signed-rank test with Holm's correction.}}",
+        rf"$p < {LEVEL}$ by Wilcoxon's signed-rank test with Holm's correction.{said}}}",
         rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
         r"\hline",
         rf"{head} \\",
@@ -113,6 +130,7 @@ def latex(found: Study, titles: Sequence[str], about: str) -> str:
     ]
     for metric, cells in _rows(found):
         arrow = _ARROWS[direction(metric)]
+        arrow += _TEX_NOTHING if metric.id in found.won_by_control else ""
         means = " & ".join(_tex_mean(cell) for cell in cells)
         ends = " & ".join(_tex_ends(cell.mean) for cell in cells)
         lines += [
@@ -142,6 +160,7 @@ def report(found: Study, titles: Sequence[str], asked: Studied) -> str:
         "<p>Means over the inputs with 95&nbsp;% bootstrap intervals. Bold: best. "
         f"{BEHIND}: behind the best, p &lt; {LEVEL} by Wilcoxon's signed-rank test with Holm's "
         "correction over the methods.</p>",
+        *(f"<p>{NOTHING} {_text(said)}</p>" for said in won_by_control(found, titles)),
         "<h2>Metrics</h2>",
         "<ul>"
         + "".join(
@@ -207,7 +226,10 @@ def _means(found: Study, titles: Sequence[str]) -> str:
     rows = []
     for metric, cells in _rows(found):
         shown_cells = "".join(f"<td>{_mean(cell)}</td>" for cell in cells)
-        rows.append(f"<tr><td>{_text(metric.title)} ({_better(metric)})</td>{shown_cells}</tr>")
+        nothing = metric.id in found.won_by_control
+        name = f"{_text(metric.title)}{NOTHING if nothing else ''} ({_better(metric)})"
+        row = ' style="color:var(--muted)"' if nothing else ""
+        rows.append(f"<tr{row}><td>{name}</td>{shown_cells}</tr>")
     return _wide(head, rows)
 
 

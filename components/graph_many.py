@@ -6,12 +6,14 @@ from typing import Any
 
 import streamlit as st
 
+from backend.control import won_by_control, words
 from backend.explanation import Comparison, Explanation
 from backend.graphs import items, plan, set_table
 from backend.graphs.explanation import GraphSet
 from backend.graphs.graph_metrics import METRICS
 from backend.graphs.plan import Sets
 from components import compare, jobs
+from components.greyed import greyed
 from components.plain import plain
 
 ITEMS = 20
@@ -68,7 +70,16 @@ def table(rows: list[dict[str, Any]], prefix: str) -> None:
             line[metric.title] = text + (f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else "")
         line |= {"seconds each": f"{row['seconds']:.3f}", "items": row["items"]}
         lines.append(line)
-    st.dataframe(lines, hide_index=True, key=f"{prefix}.table", alt="Scores over many graphs")
+    titles = {metric.id: metric.title for metric in METRICS}
+    won = won_by_control({row["explainer"]: row for row in rows}, _controls(), METRICS)
+    st.dataframe(
+        greyed(lines, columns={titles[name] for name in won}),
+        hide_index=True,
+        key=f"{prefix}.table",
+        alt="Scores over many graphs",
+    )
+    for said in words(won, titles):
+        st.caption(f"Greyed: {plain(said)}")
     st.caption(
         "Means with 95 % bootstrap intervals over the items. Seconds: an explanation, one after "
         "the other, without what a method learned beforehand."
@@ -91,6 +102,13 @@ def table(rows: list[dict[str, Any]], prefix: str) -> None:
 
 def _asked(opened: Comparison, sets: Sets, count: int) -> tuple[object, ...]:
     return (sets.explained, count, opened.seed, opened.choices)
+
+
+def _controls() -> set[str]:
+    """Names of the rows that know nothing."""
+    from backend.catalogue import catalogue
+
+    return {RANDOM, *(cls.title for cls in catalogue()["graphs"].explainers if cls.control)}
 
 
 def _title(explainer: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import plotly.graph_objects as go
 import streamlit as st
 
+from backend.control import words
 from backend.cost import cost
 from backend.engine.job import Job
 from backend.explanation import Explanation, Request
@@ -17,6 +18,7 @@ from components import jobs
 from components.compare import Item, cancel_button
 from components.figures import scores
 from components.frame import wide
+from components.greyed import greyed
 from components.plain import plain
 from components.session import theme_name
 
@@ -66,7 +68,10 @@ def scoreboard(scored: Sequence[tuple[str, Item, Item | None]], board: Board, pr
         key=f"{prefix}.board",
         alt="Scores of each method beside random ones",
     )
-    _numbers(rows, board.metrics)
+    won = scores.won(rows, board.metrics)
+    for said in words(won, {metric.id: metric.title for metric in board.metrics}):
+        st.caption(f"Greyed: {plain(said)}")
+    _numbers(rows, board.metrics, won)
     _undefined(done, operator, board.metrics)
     if board.curves is not None:
         curves = {name: score.explanation for name, score, _ in done}
@@ -116,10 +121,13 @@ def _row(name: str, score: Item, about: Item | None, operator: str) -> scores.Sc
         spread=spread.get(operator, {}) if operator else spread,
         seconds=spent["seconds"] if subject else None,
         forward_passes=int(spent["forward_passes"] or 0) if subject else None,
+        control=about is None or about.explainer.control,
     )
 
 
-def _numbers(rows: Sequence[scores.ScoreRow], metrics: Sequence[Metric]) -> None:
+def _numbers(
+    rows: Sequence[scores.ScoreRow], metrics: Sequence[Metric], won: Mapping[str, str]
+) -> None:
     titles = {metric.id: metric.title for metric in metrics}
     table = []
     for row in rows:
@@ -130,8 +138,11 @@ def _numbers(rows: Sequence[scores.ScoreRow], metrics: Sequence[Metric]) -> None
             line |= {"forward passes": row.forward_passes}
         table.append(line)
     number = st.column_config.NumberColumn(format="%.3f")
+    formats = dict.fromkeys([*titles.values(), "seconds"], "{:.3f}")
+    if "forward passes" in table[0]:
+        formats["forward passes"] = "{:.0f}"
     st.dataframe(
-        table,
+        greyed(table, columns={titles[name] for name in won}, formats=formats),
         hide_index=True,
         column_config=dict.fromkeys([*titles.values(), "seconds"], number),
         alt="Score numbers",

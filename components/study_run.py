@@ -55,7 +55,9 @@ def table(asked: Studied, there: Sequence[Measured | None], prefix: str) -> Stud
     name, known = st.session_state[f"{prefix}.held"][0], st.session_state.get(f"{prefix}.table")
     if known is None or known[:2] != (name, len(done)):
         titles = [asked.cases[number].title for number in done]
-        found = study(asked.methods, titles, [one for one in there if one], asked.metrics)
+        found = study(
+            asked.methods, titles, [one for one in there if one], asked.metrics, asked.controls
+        )
         known = (name, len(done), found)
         st.session_state[f"{prefix}.table"] = known
     made: Study = known[2]

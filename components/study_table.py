@@ -13,6 +13,7 @@ from backend.study import FEWEST, LEVEL, Cell, Studied, Study, direction
 from backend.study_files import RANKINGS
 from components.figures import scores
 from components.frame import wide
+from components.greyed import greyed
 from components.permalink import PARAMETER
 from components.plain import plain
 from components.session import engine, theme_name
@@ -33,9 +34,16 @@ def means(found: Study, titles: Sequence[str], prefix: str) -> None:
         }
         for metric in found.metrics
     ]
+    won = found.won_by_control
     st.dataframe(
-        rows, hide_index=True, height="content", key=f"{prefix}.means", alt="Means over the inputs"
+        greyed(rows, rows={i for i, metric in enumerate(found.metrics) if metric.id in won}),
+        hide_index=True,
+        height="content",
+        key=f"{prefix}.means",
+        alt="Means over the inputs",
     )
+    for said in study_files.won_by_control(found, names):
+        st.caption(f"Greyed: {plain(said)}")
     st.caption(
         "Means with 95 % bootstrap intervals over the inputs. ★ best. ∗ behind the best, "
         f"p < {LEVEL} by Wilcoxon's signed-rank test on the same inputs, with Holm's correction "

@@ -17,7 +17,6 @@ from backend.settings import Settings
 from backend.study import Studied
 
 SEEDS = 5
-RANDOM = "random"
 
 
 class Desk:
@@ -115,7 +114,7 @@ class Desk:
     def table(self, outcome: dict[str, Any]) -> str:
         slicing = "seeds" in outcome
         metrics = METRICS if slicing else concept_metrics.METRICS
-        lines = [work.score_table(outcome["scores"], metrics)]
+        lines = [work.score_table(outcome["scores"], metrics, outcome["won_by_control"])]
         if slicing:
             lines.append(f"means over seeds {', '.join(map(str, outcome['seeds']))}")
             lines += _intervals(outcome["scores"])
@@ -168,6 +167,7 @@ def _slicings(engine: Engine, comparison: Comparison, seeds: int) -> dict[str, A
     ]
     return {
         "scores": scores,
+        "won_by_control": work.won(scores, METRICS, comparison.family),
         "seeds": numbers,
         "errors": errors,
         "remarks": slice_table.remarks(table, titles),
@@ -179,7 +179,7 @@ def _attributions(engine: Engine, comparison: Comparison) -> dict[str, Any]:
     subjects = plan.requests(comparison, _table(engine, comparison))
     work.finish(engine, subjects)
     asked = plan.score_requests(subjects, lambda _: "attribution")
-    names = [*(request.explainer for request in subjects), RANDOM]
+    names = [*(request.explainer for request in subjects), work.RANDOM]
     scores = []
     for name, (_, found) in zip(names, work.finish(engine, asked), strict=True):
         values = found.values
@@ -188,7 +188,8 @@ def _attributions(engine: Engine, comparison: Comparison) -> dict[str, Any]:
         if spread := values.get("spread", {}).get(operator):
             row["spread"] = spread
         scores.append(row | {k: values[k] for k in ("undefined", "seconds", "forward_passes")})
-    return {"scores": scores}
+    won = work.won(scores, concept_metrics.METRICS, comparison.family)
+    return {"scores": scores, "won_by_control": won}
 
 
 def _intervals(scores: list[dict[str, Any]]) -> list[str]:

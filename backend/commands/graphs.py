@@ -17,7 +17,6 @@ from backend.settings import Settings
 from backend.study import Studied
 
 ITEMS = 20
-RANDOM = "random"
 
 
 class Desk:
@@ -80,9 +79,11 @@ class Desk:
             work.check_ranks(work.family_of(comparison.family), comparison.choices)
             sets = _sets(engine, comparison)
             asked = plan.suite_requests(comparison, sets, given.items)
-            names = [*(choice.explainer for choice in plan.suite_choices(comparison)), RANDOM]
+            names = [*(choice.explainer for choice in plan.suite_choices(comparison)), work.RANDOM]
             found = [explanation for _, explanation in work.finish(engine, asked)]
-            return {"scores": set_table.scores(dict(zip(names, found, strict=True)))}
+            scores = set_table.scores(dict(zip(names, found, strict=True)))
+            won = work.won(scores, graph_metrics.METRICS, comparison.family)
+            return {"scores": scores, "won_by_control": won}
         finally:
             engine.close()
 
@@ -95,7 +96,7 @@ class Desk:
 
     def table(self, outcome: dict[str, Any]) -> str:
         rows = outcome["scores"]
-        lines = [work.score_table(rows, graph_metrics.METRICS)]
+        lines = [work.score_table(rows, graph_metrics.METRICS, outcome["won_by_control"])]
         lines.append(f"means over {rows[0]['items']} items; 95 % bootstrap intervals:")
         for row in rows:
             ends = (

@@ -17,8 +17,6 @@ from backend.images.plan import Grounds
 from backend.settings import Settings
 from backend.study import Studied
 
-RANDOM = "random"
-
 
 class Desk:
     """A picture and a class of an image classifier."""
@@ -68,14 +66,17 @@ class Desk:
             ranked = self.requests(engine, comparison)
             work.finish(engine, ranked)
             asked = plan.score_requests(ranked)
-            names = [*(request.explainer for request in ranked), RANDOM]
+            names = [*(request.explainer for request in ranked), work.RANDOM]
             scores = []
             for name, (_, found) in zip(names, work.finish(engine, asked), strict=True):
                 told = found.values
                 row = {"explainer": name, **told["metrics"], "undefined": told["undefined"]}
                 row |= {"seconds": told["seconds"], "forward_passes": told["forward_passes"]}
                 scores.append(row | ({"spread": told["spread"]} if told["spread"] else {}))
-            return {"scores": scores}
+            return {
+                "scores": scores,
+                "won_by_control": work.won(scores, METRICS, comparison.family),
+            }
         finally:
             engine.close()
 
@@ -86,7 +87,7 @@ class Desk:
         return studied.studied(comparison, photos, given.items, given.seeds, grounds)
 
     def table(self, outcome: dict[str, Any]) -> str:
-        return work.score_table(outcome["scores"], METRICS)
+        return work.score_table(outcome["scores"], METRICS, outcome["won_by_control"])
 
     def _grounds(self, engine: Engine, comparison: Comparison) -> Grounds | None:
         """What explainers by concepts rest on; the pictures are classified first."""

@@ -16,6 +16,7 @@ from backend import study_files
 from backend.commands import work
 from backend.commands.desk import study_desk
 from backend.commands.explain import folder, written
+from backend.control import words
 from backend.engine.engine import Engine
 from backend.errors import InputError
 from backend.explanation import Explanation, Request
@@ -60,7 +61,7 @@ def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
             sys.stderr.flush()
             measured.append(_case(engine, case, counted))
         titles = [case.title for case in asked.cases]
-        found = study(asked.methods, titles, measured, asked.metrics)
+        found = study(asked.methods, titles, measured, asked.metrics, asked.controls)
         contents = study_files.files(found, asked)
         for name, data in contents.items():
             written(given.out, name, data)
@@ -69,6 +70,7 @@ def run(given: argparse.Namespace, settings: Settings) -> dict[str, Any]:
             **counted,
             "files": [str(given.out / name) for name in contents],
             "means": _means(found),
+            "won_by_control": found.won_by_control,
         }
     finally:
         engine.close()
@@ -84,8 +86,13 @@ def table(outcome: dict[str, Any]) -> str:
             f"{'-':>22}" if one["mean"] is None else f"{_mark(one)}{one['mean']:.4f}".rjust(22)
             for one in cells.values()
         )
-        lines.append(f"{metric:18}" + "".join(values))
+        head = f"{metric}*" if metric in outcome["won_by_control"] else metric
+        lines.append(f"{head:18}" + "".join(values))
     lines.append(f"{outcome['inputs']} inputs; = best, * behind the best (p < 0.05, corrected)")
+    lines += [
+        f"* {said}"
+        for said in words(outcome["won_by_control"], {metric: metric for metric in rows})
+    ]
     lines.append(f"{outcome['computed']} computed, {outcome['stored']} were there")
     return "\n".join([*lines, *outcome["files"]])
 

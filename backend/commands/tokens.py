@@ -17,7 +17,6 @@ from backend.tokens.explanation import Prompt, Target, TokenExplanation
 from backend.tokens.metrics import METRICS
 
 OPERATORS = ("key_masking", "neutral")
-RANDOM = "random"
 
 
 class Desk:
@@ -81,11 +80,14 @@ class Desk:
             ranked = plan.requests(comparison, continuation)
             work.finish(engine, ranked)
             asked = plan.score_requests(comparison, continuation, ranked)
-            names = [*(request.explainer for request in ranked), RANDOM]
+            names = [*(request.explainer for request in ranked), work.RANDOM]
             scores = []
             for name, (_, found) in zip(names, work.finish(engine, asked), strict=True):
                 scores.append({"explainer": name, **_row(found.values, given.operator)})
-            return {"scores": scores}
+            return {
+                "scores": scores,
+                "won_by_control": work.won(scores, METRICS, comparison.family),
+            }
         finally:
             engine.close()
 
@@ -112,7 +114,7 @@ class Desk:
     def table(self, outcome: dict[str, Any]) -> str:
         if "suite" in outcome:
             return suite.table(outcome)
-        return work.score_table(outcome["scores"], METRICS)
+        return work.score_table(outcome["scores"], METRICS, outcome["won_by_control"])
 
 
 def _continuation(engine: Engine, comparison: Comparison) -> TokenExplanation:

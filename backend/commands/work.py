@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pydantic import JsonValue, ValidationError
 
 from backend import consensus
 from backend.catalogue import catalogue, checked
+from backend.control import won_by_control, words
 from backend.engine.engine import Engine
 from backend.engine.job import Job
 from backend.errors import InputError, ModelNotReady, VitrineError, shown
@@ -22,6 +23,8 @@ from backend.explanation import Choice, Explanation, ModelRef, Precision, Reques
 from backend.metric import Metric
 from backend.settings import Settings
 
+RANDOM = "random"
+"""Name of the row of random rankings."""
 LINE = 79
 """Signs of a line of progress."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
@@ -140,12 +143,28 @@ def check_ranks(family: Family, chosen: Sequence[Choice]) -> None:
             )
 
 
-def score_table(rows: Sequence[dict[str, Any]], metrics: Sequence[Metric]) -> str:
-    """Scores for people: a line a row, a column a metric, and why a number is not defined."""
+def won(rows: Sequence[dict[str, Any]], metrics: Sequence[Metric], family: str) -> dict[str, str]:
+    """Metric id -> the row of a control, or of random rankings, that no method's is better than.
+
+    Args:
+        rows: each with its `explainer` (an id of the family, or RANDOM) and metrics by id.
+    """
+    known = {cls.id for cls in family_of(family).explainers if cls.control}
+    return won_by_control({row["explainer"]: row for row in rows}, {RANDOM, *known}, metrics)
+
+
+def score_table(
+    rows: Sequence[dict[str, Any]], metrics: Sequence[Metric], marked: Mapping[str, str]
+) -> str:
+    """Scores for people: a line a row, a column a metric, and why a number is not defined.
+
+    Args:
+        marked: the metrics that a control wins, as `won` has them; they get an asterisk.
+    """
     shown = [metric for metric in metrics if metric.id in rows[0]]
     arrows = ["higher" if metric.higher_is_better else "lower" for metric in shown]
     lines = [
-        f"{'':24}" + "".join(f"{metric.id[:16]:>18}" for metric in shown),
+        f"{'':24}" + "".join(f"{_head(metric.id, marked):>18}" for metric in shown),
         f"{'better is':24}" + "".join(f"{arrow:>18}" for arrow in arrows),
     ]
     for row in rows:
@@ -153,7 +172,13 @@ def score_table(rows: Sequence[dict[str, Any]], metrics: Sequence[Metric]) -> st
         numbers = (f"{'-':>18}" if value is None else f"{value:18.4f}" for value in cells)
         lines.append(f"{row['explainer']:24}" + "".join(numbers))
     reasons = {reason for row in rows for reason in row["undefined"].values()}
-    return "\n".join([*lines, *(f"not defined: {reason}" for reason in sorted(reasons))])
+    lines += [f"not defined: {reason}" for reason in sorted(reasons)]
+    said = words(marked, {metric.id: metric.id for metric in metrics})
+    return "\n".join([*lines, *(f"* {sentence}" for sentence in said)])
+
+
+def _head(metric: str, marked: Mapping[str, str]) -> str:
+    return f"{metric[:16]}{'*' if metric in marked else ''}"
 
 
 def _set(

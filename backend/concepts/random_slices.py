@@ -29,6 +29,7 @@ class RandomSlices(Explainer):
     )
     libraries = ("numpy",)
     uses_seed = True
+    control = True
     Parameters = SliceParameters
 
     def explain(

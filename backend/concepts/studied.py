@@ -27,6 +27,7 @@ def studied(
         cases=cases(comparison, digest, table, most, seeds),
         methods=[explainer.id for explainer in chosen],
         titles=[explainer.title for explainer in chosen],
+        controls=[explainer.id for explainer in chosen if explainer.control],
         metrics=METRICS,
         about=table.title,
         command=files.study_command(comparison, table, most, seeds),

@@ -21,6 +21,7 @@ def studied(
         cases=cases(comparison, sets, graphs, most, seeds),
         methods=[explainer.id for explainer in chosen],
         titles=[explainer.title for explainer in chosen],
+        controls=[explainer.id for explainer in chosen if explainer.control],
         metrics=METRICS,
         about=graphs.title,
         command=files.study_command(comparison, graphs, most, seeds),

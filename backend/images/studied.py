@@ -32,6 +32,7 @@ def studied(
         cases=cases,
         methods=[explainer.id for explainer in chosen],
         titles=[explainer.title for explainer in chosen],
+        controls=[explainer.id for explainer in chosen if explainer.control],
         metrics=METRICS,
         about=photos.title,
         command=files.study_command(comparison, photos, count, seeds),

@@ -71,6 +71,7 @@ def studied(
         cases=cases,
         methods=[explainer.id for explainer in chosen],
         titles=[explainer.title for explainer in chosen],
+        controls=[explainer.id for explainer in chosen if explainer.control],
         metrics=METRICS,
         about=prompts.title,
         command=command(comparison, prompts, len(cases), seeds),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
+from backend.control import won_by_control
 from backend.metric import Metric
 from components.figures.curves import RANDOM, curves
 from components.figures.frame import color_axis, frame, numbered
@@ -16,7 +17,7 @@ from components.figures.matrix import agreement
 from components.figures.palette import Theme, diverging, escape, ink_on, on_scale, shorten
 from components.figures.palette import theme as theme_of
 
-__all__ = ["RANDOM", "ScoreRow", "agreement", "curves", "distance", "scoreboard"]
+__all__ = ["RANDOM", "ScoreRow", "agreement", "curves", "distance", "scoreboard", "won"]
 
 FARTHEST = 3.0
 """Half-widths of the random band at which the colour is strongest."""
@@ -32,6 +33,14 @@ class ScoreRow:
     """Metric -> (low, high) over the draws."""
     seconds: float | None = None
     forward_passes: int | None = None
+    control: bool = False
+    """Whether it knows nothing, as random rankings."""
+
+
+def won(rows: Sequence[ScoreRow], metrics: Sequence[Metric]) -> dict[str, str]:
+    """Metric id -> the control whose row is at least as good as that of every method."""
+    values = {row.name: row.metrics for row in rows}
+    return won_by_control(values, {row.name for row in rows if row.control}, metrics)
 
 
 def distance(
@@ -57,7 +66,7 @@ def scoreboard(
     """A table of metrics and methods, coloured by how far each value is from random rankings.
 
     The band in which random rankings lie is a column of its own. A metric nobody has is left out;
-    a value that is not defined is grey with a dash.
+    a value that is not defined is grey with a dash, and a metric that a control wins is grey.
 
     Args:
         metrics: what the rows are scored by, in the order of the table.
@@ -65,9 +74,15 @@ def scoreboard(
     look = theme_of(theme)
     shown = [m for m in metrics if any(row.metrics.get(m.id) is not None for row in rows)]
     random = next((row for row in rows if row.name == RANDOM), None)
-    z = np.array([[_distance(row, random, metric) for row in rows] for metric in shown])
+    nothing = won(rows, shown)
+    z = np.array(
+        [
+            [math.nan if metric.id in nothing else _distance(row, random, metric) for row in rows]
+            for metric in shown
+        ]
+    )
     figure = go.Figure()
-    _cells(figure, rows, shown, z.reshape(len(shown), len(rows)), look)
+    _cells(figure, rows, shown, z.reshape(len(shown), len(rows)), look, nothing)
     names = [escape(shorten(row.name, 17)) for row in rows]
     if random is not None:
         names.append("95 % band")
@@ -80,6 +95,9 @@ def scoreboard(
         "Orange is better than random, blue worse, grey not defined.",
         "↑ higher is better, ↓ lower is better",
     ]
+    if nothing:
+        notes[0] = "Orange is better than random, blue worse."
+        notes[1:1] = ["Grey: not defined, or a control does as well as the best method."]
     if not shown:
         notes = ["No metric is defined here."]
     elif random is None:
@@ -95,8 +113,9 @@ def _cells(
     metrics: Sequence[Metric],
     z: np.ndarray,
     theme: Theme,
+    nothing: Collection[str],
 ) -> None:
-    """The coloured cells and their numbers; z [metrics, rows]."""
+    """The coloured cells and their numbers; z [metrics, rows]. Those of `nothing` are muted."""
     figure.add_heatmap(
         z=z.astype(np.float32),
         x=list(range(len(rows))),
@@ -117,7 +136,13 @@ def _cells(
         y=[j for j in range(len(metrics)) for _ in rows],
         mode="text",
         text=[_number(value) for _, _, value in values],
-        textfont={"color": [ink_on(shade) for shade in shades], "size": 12},
+        textfont={
+            "color": [
+                _faint(theme) if m.id in nothing else ink_on(shade)
+                for shade, (_, m, _) in zip(shades, values, strict=True)
+            ],
+            "size": 12,
+        },
         hovertext=[
             f"<b>{escape(row.name)}</b><br>{escape(m.title)}: {_number(value, 4)}"
             for row, m, value in values
@@ -125,6 +150,11 @@ def _cells(
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
+
+
+def _faint(theme: Theme) -> str:
+    """The muted colour, a little nearer to the ink: 4.5 against the neutral ground."""
+    return on_scale(0.25, [(0.0, theme.muted), (1.0, theme.ink)])
 
 
 def _distance(row: ScoreRow, random: ScoreRow | None, metric: Metric) -> float:

@@ -14,6 +14,8 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from backend.control import won_by_control
+from backend.control import words as control_words
 from backend.explanation import Comparison
 from backend.images import inputs, plan
 from backend.images.examples import OFFERED, photos
@@ -21,6 +23,7 @@ from backend.images.explanation import ImageExplanation, Photos
 from backend.images.image_metrics import METRICS
 from backend.images.noise import noisy
 from backend.settings import settings
+from components.figures.palette import LIGHT
 from components.session import engine
 from tests.app.conftest import settle
 from tests.app.test_pages import press, words
@@ -164,6 +167,28 @@ def test_faithfulness_has_the_engine_s_numbers_and_a_random_row(page: Open) -> N
             [np.nan if e is None else e for e in expected], nan_ok=True
         ), metric.id
     assert (panels(app), plots(app)) == (2, 4), "the board and the curves beside the panels"
+
+
+def test_what_a_control_wins_is_greyed_and_named(page: Open) -> None:
+    app = tab(explained(page, ["saliency", "random_map"]), "Faithfulness")
+    app = settle(app, lambda a: any("method" in d.value and len(d.value) == 3 for d in a.dataframe))
+    table = next(d.value for d in app.dataframe if "method" in d.value)
+    asked = plan.score_requests(plan.requests(opened(app)))
+    scores = [engine().result(engine().key(request)) for request in asked]
+    values = {
+        name: score.values["metrics"] for name, score in zip(table["method"], scores, strict=True)
+    }
+    won = won_by_control(values, {"Random", "random"}, METRICS)
+    assert won, "saliency of random weights is no better than the lot by some number"
+    said = control_words(won, {metric.id: metric.title for metric in METRICS})
+    greyed = [c.value.replace("\\", "") for c in app.caption if c.value.startswith("Greyed")]
+    assert greyed == [f"Greyed: {sentence}" for sentence in said]
+    [drawn] = [d.proto for d in app.dataframe if "method" in d.value]
+    titles = list(table)
+    styles = drawn.arrow_data.styler.styles
+    styled = {titles[int(c)] for c in re.findall(r"_col(\d+)\b", styles)}
+    assert LIGHT.muted in styles
+    assert styled == {metric.title for metric in METRICS if metric.id in won}
 
 
 def test_stability_has_max_sensitivity_over_the_noisy_copies(page: Open) -> None:

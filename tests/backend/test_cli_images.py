@@ -17,6 +17,8 @@ import pytest
 import safetensors.numpy
 from PIL import Image
 
+from backend.commands import work
+from backend.control import won_by_control
 from backend.images import arguments, carrier, parts
 from backend.images.attention_rollout import NO_ATTENTION
 from backend.images.cells import pooled
@@ -139,6 +141,30 @@ def test_score_has_a_row_a_method_and_a_random_one(run, vit):
     assert low <= rows["random"]["insertion"] <= high
     assert "spread" not in rows["occlusion"]
     assert run("score", *asked) == found
+    values = {name: {m.id: row[m.id] for m in METRICS} for name, row in rows.items()}
+    won = won_by_control(values, {"random_map", "random"}, METRICS)
+    assert found["won_by_control"] == won
+    assert won.keys() != {m.id for m in METRICS if m.id not in OF_OBJECT}, "occlusion wins some"
+
+
+def test_the_table_marks_what_a_control_wins():
+    rows = [
+        {"explainer": "grad_cam", "gap": 0.5, "deletion": 0.2, "undefined": {}},
+        {"explainer": "random_map", "gap": 0.1, "deletion": 0.4, "undefined": {}},
+        {"explainer": "centre_gaussian", "gap": 0.6, "deletion": 0.3, "undefined": {}},
+        {"explainer": "random", "gap": 0.0, "deletion": 0.2, "undefined": {}},
+    ]
+    won = work.won(rows, METRICS, "images")
+    assert won == {"deletion": "random", "gap": "centre_gaussian"}
+    head, _, first, *_, one, two = work.score_table(rows, METRICS, won).splitlines()
+    assert head.split() == ["deletion*", "gap*"]
+    assert first.split() == ["grad_cam", "0.2000", "0.5000"]
+    assert {one, two} == {
+        "* deletion: a control (random) does as well as the best method, so it says nothing here.",
+        "* gap: a control (centre_gaussian) does as well as the best method, so it says nothing "
+        "here.",
+    }
+    assert "*" not in work.score_table(rows, METRICS, {})
 
 
 def test_a_picture_of_ones_own_is_kept_beside_its_card(run, tmp_path):

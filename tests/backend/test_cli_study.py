@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from backend.commands.study import table as table_of
+from backend.control import won_by_control
 from backend.graphs.graph_metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +91,18 @@ def test_every_input_has_its_numbers_and_the_means_are_theirs(run, tmp_path):
         assert means[metric]["saliency"]["n"] == 6
     assert means["stability"]["saliency"]["mean"] is None, "it draws nothing"
     assert means["stability"]["random_edges"]["mean"] < 0.9
+    metrics = [metric for metric in METRICS if metric.id in means]
+    by_method = {
+        name: {metric.id: means[metric.id][name]["mean"] for metric in metrics}
+        for name in ("saliency", "random_edges", "random")
+    }
+    won = won_by_control(by_method, {"random_edges", "random"}, metrics)
+    assert {k: v for k, v in found["won_by_control"].items() if k != "stability"} == won
+    shown = table_of(found)
+    for metric in means:
+        assert (f"\n{metric}* " in shown) == (metric in found["won_by_control"])
+    for name in set(found["won_by_control"].values()):
+        assert f"a control ({name}) does as well as the best method" in shown
     # The two methods' agreement with each other is one number.
     assert means["agreement"]["saliency"]["mean"] == means["agreement"]["random_edges"]["mean"]
 

@@ -9,6 +9,7 @@ import io
 import re
 import shutil
 import subprocess
+from html import escape as html_escape
 
 import numpy as np
 import pytest
@@ -107,6 +108,53 @@ def test_the_best_mean_is_best_whichever_way_a_metric_goes():
     assert found["up"][0].p is None
     assert (found["up"][2].p, found["up"][2].behind) == (None, False)
     assert found["up"][0].mean.mean == pytest.approx(0.7)
+
+
+def test_a_metric_is_won_by_the_control_whose_mean_no_method_beats():
+    # Single inputs do not matter: "one" is ahead of random rankings on two of three.
+    up = [[0.6, 0.6, 0.0], [0.5, 0.5, 0.5], [0.55, 0.55, 0.55]]
+    down = [[0.1, 0.1, 0.1], [0.2, 0.2, 0.2], [np.nan, np.nan, np.nan]]
+    found = made(up=up, down=down)
+    assert found.won_by_control == {"up": RANDOM}
+    with_two = dataclasses.replace(found, controls=("two",))
+    assert with_two.won_by_control == {"up": RANDOM}
+    assert dataclasses.replace(found, controls=("one",)).won_by_control == {
+        "up": RANDOM, "down": "one",
+    }  # fmt: skip
+    assert made(up=[[0.9], [0.1], [0.5]]).won_by_control == {}
+
+
+def test_agreement_and_seconds_are_no_merit_that_a_control_could_win():
+    asked = [explained([4, 3, 2, 1], 2.0), explained([1, 3, 2, 4], 0.1), explained([4, 3, 1, 2])]
+    scores = [scored(up=0.9), scored(up=0.1), scored(up=0.8), scored(up=0.2)]
+    names = ["one", "lot", "two"]
+    found = study(names, ["x"], [Measured(asked, [()] * 3, scores)], [UP], ["lot"])
+    assert found.controls == ("lot",)
+    assert {metric.id for metric in found.metrics} == {"up", "agreement", "seconds"}
+    assert found.won_by_control == {}
+
+
+def test_files_mark_what_a_control_wins_and_name_it():
+    found = made(up=[[0.4, 0.5], [0.3, 0.2], [0.9, 0.8]], down=[[0.1, 0.1], [0.3, 0.3], [0.2, 0.2]])
+    sentence = (
+        "Up & <up>_100%: a control (Random rankings) does as well as the best method, so it says "
+        "nothing here."
+    )
+    files = study_files.files(found, ASKED)
+    page = files["study.html"].decode()
+    assert f"<p>† {html_escape(sentence)}</p>" in page
+    [up] = re.findall(r'<tr style="color:var\(--muted\)"><td>(.*?)</td>', page)
+    assert up == "Up &amp; &lt;up&gt;_100%† (higher is better)"
+    table = files["study.tex"].decode()
+    assert r"\_100\% $\uparrow$$^\dagger$ &" in table
+    assert rf"$^\dagger${study_files.tex(sentence)}}}" in table
+    assert table.count("dagger") == 2
+    assert table.isascii()
+    [row] = study_files.won_by_control(found, [*ASKED.titles, study_files.RANKINGS])
+    assert row == sentence
+    ahead = study_files.files(made(up=[[0.9], [0.3], [0.1]]), ASKED)
+    assert "†" not in ahead["study.html"].decode()
+    assert b"dagger" not in ahead["study.tex"]
 
 
 def test_agreement_has_no_best():

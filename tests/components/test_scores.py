@@ -1,5 +1,6 @@
 """The scoreboard stands methods beside random; curves and agreement show what they are given."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from backend.tokens.metrics import METRICS
 from components.figures import scores
-from components.figures.palette import LIGHT
+from components.figures.palette import DARK, LIGHT, contrast
 from components.figures.scores import ScoreRow, distance
 from tests.components.conftest import ENGLISH, explain
 
@@ -62,6 +63,41 @@ def test_without_random_nothing_is_coloured():
 def test_no_metric_at_all():
     for rows in ([], [ScoreRow("A", {"gap": None})]):
         assert "No metric is defined here." in scores.scoreboard(rows, METRICS).layout.title.text
+
+
+@pytest.mark.parametrize("look", [LIGHT, DARK])
+def test_a_metric_that_a_control_wins_is_grey_with_its_numbers(look):
+    rows = [
+        ScoreRow("A", {"comprehensiveness": 0.3, "sufficiency": 0.7}),
+        ScoreRow("B", {"comprehensiveness": 0.4, "sufficiency": 0.8}),
+        ScoreRow("Lot", {"comprehensiveness": 0.1, "sufficiency": 0.65}, control=True),
+        dataclasses.replace(RANDOM, control=True),
+    ]
+    assert scores.won(rows, METRICS) == {"sufficiency": "random"}
+    drawn = scores.scoreboard(rows, METRICS, look.name)
+    z = drawn.data[0].z
+    np.testing.assert_allclose(z[0], [1, 2, -1, 0], atol=1e-6)
+    assert np.isnan(z[1]).all()
+    assert drawn.layout.plot_bgcolor == look.neutral
+    assert drawn.data[1].text[4:] == ("0.70", "0.80", "0.65", "0.50")
+    colours = drawn.data[1].textfont.color
+    assert set(colours[:4]) <= {"#000000", "#ffffff"}
+    [faint] = set(colours[4:])
+    assert faint not in {"#000000", "#ffffff", look.ink}
+    assert contrast(faint, look.neutral) >= 4.5
+    assert contrast(faint, look.neutral) < contrast(look.ink, look.neutral)
+    said = drawn.layout.title.text.replace("<br>", " ")
+    assert "a control does" in said
+
+
+def test_only_rows_that_are_controls_count_as_such():
+    rows = [ScoreRow("A", {"gap": 0.1}), ScoreRow("Lot", {"gap": 0.2})]
+    assert scores.won(rows, METRICS) == {}
+    assert scores.won([rows[0], dataclasses.replace(rows[1], control=True)], METRICS) == {
+        "gap": "Lot"
+    }
+    drawn = scores.scoreboard([*rows, RANDOM], METRICS)
+    assert "a control" not in drawn.layout.title.text
 
 
 def test_names_are_literal():
