@@ -163,16 +163,23 @@ def _contents(name: str, data: bytes, settings: Settings) -> Iterator[tuple[str,
         return
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = [e for e in archive.infolist()[:MOST_ENTRIES] if _is_picture(e.filename)]
-            if sum(entry.file_size for entry in entries) > settings.max_unpacked_mb * 1e6:
+            paths = ((entry, _path(entry.filename)) for entry in archive.infolist()[:MOST_ENTRIES])
+            entries = [(entry, path) for entry, path in paths if _is_picture(path)]
+            for entry, path in entries:
+                if ".." in path.parts:
+                    raise InputError(
+                        f"Its entry '{shown(entry.filename)}' has '..' in its path.",
+                        name,
+                        "Pack the pictures again, in folders of the zip.",
+                    )
+            if sum(entry.file_size for entry, _ in entries) > settings.max_unpacked_mb * 1e6:
                 raise InputError(
                     f"It unpacks to more than {settings.max_unpacked_mb:g} MB "
                     "(VITRINE_MAX_UNPACKED_MB).",
                     name,
                     "Bring fewer or smaller pictures.",
                 )
-            for entry in entries:
-                path = PurePosixPath(entry.filename)
+            for entry, path in entries:
                 with archive.open(entry) as stream:
                     content = stream.read(int(settings.max_image_mb * 1e6) + 1)
                 _check_size(path.name, content, settings)
@@ -185,10 +192,15 @@ def _contents(name: str, data: bytes, settings: Settings) -> Iterator[tuple[str,
         ) from error
 
 
-def _is_picture(path: str) -> bool:
-    found = PurePosixPath(path)
-    hidden = any(part.startswith((".", "__MACOSX")) for part in found.parts)
-    return found.suffix.lower() in readable() and not hidden
+def _path(name: str) -> PurePosixPath:
+    """Of an entry; some programs on Windows part folders by backslashes."""
+    return PurePosixPath(name.replace("\\", "/"))
+
+
+def _is_picture(path: PurePosixPath) -> bool:
+    """Whether it ends like one and is not hidden, as what systems leave in a zip is."""
+    hidden = any(part != ".." and part.startswith((".", "__MACOSX")) for part in path.parts)
+    return path.suffix.lower() in readable() and not hidden
 
 
 def _check_size(name: str, data: bytes, settings: Settings) -> None:

@@ -319,10 +319,41 @@ def test_files_and_zips_come_together_in_order() -> None:
 
 
 def test_paths_in_a_zip_are_only_names() -> None:
-    files = {"../../etc/passwd.png": plain(WHITE), "/etc/group.png": plain(), "./a/b.png": plain()}
+    files = {"/etc/group.png": plain(), "./a/b.png": plain()}
     found = inputs.read([("a.zip", packed(files))], OPTIONS)
     assert found.names == ("group.png", "b.png")
     assert found.folders == ("etc", "a")
+
+
+@pytest.mark.parametrize(
+    "path", ["../../etc/passwd.png", "cats/../b.png", "..\\b.png", "cats\\..\\..\\b.png"]
+)
+def test_a_path_that_leads_upwards_is_refused_by_its_name(path: str) -> None:
+    said = fault(packed({"cats/a.png": plain(), path: plain(WHITE)}), "a.zip")
+    assert said == (
+        f"a.zip: Its entry '{path}' has '..' in its path. Pack the pictures again, in folders of "
+        "the zip."
+    )
+
+
+def test_what_is_no_picture_may_lie_anywhere_and_two_dots_in_a_name_are_no_path() -> None:
+    files = {"../notes.txt": b"x", "cats/..a.png": b"hidden", "cats/b..c.png": plain()}
+    found = inputs.read([("a.zip", packed(files))], OPTIONS)
+    assert (found.names, found.folders) == (("b..c.png",), ("cats",))
+
+
+def test_backslashes_part_folders_too() -> None:
+    files = {
+        "set\\cats\\a.png": plain(RED),
+        "dogs\\b.png": plain(),
+        "cats/c.png": plain(),
+        "__MACOSX\\cats\\d.png": b"no picture",
+        "cats\\.e.png": b"no picture",
+    }
+    found = inputs.read([("a.zip", packed(files))], OPTIONS)
+    assert found.names == ("a.png", "b.png", "c.png")
+    assert found.folders == ("cats", "dogs", "cats")
+    assert tuple(found.image(0)[0, 0]) == RED
 
 
 def test_a_zip_without_pictures() -> None:
