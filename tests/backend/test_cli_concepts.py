@@ -108,6 +108,12 @@ def test_slicings_are_scored_over_seeds(run) -> None:
         assert row["undefined"] == {}
     kmeans, random = found["scores"]
     assert kmeans["mgf"] > random["mgf"]
+    assert found["won_by_control"].get("mgf") is None
+    assert set(found["won_by_control"].values()) <= {"random"}
+    for metric in METRICS:
+        ahead = kmeans[metric.id] - random[metric.id]
+        ahead *= 1 if metric.higher_is_better else -1
+        assert (metric.id in found["won_by_control"]) == (ahead <= 0)
     assert set(found["errors"]) == {"0", "1"}
     groups = [of_seed["groups"] for of_seed in found["errors"].values()]
     assert all(set(each) == {"plain on water", "striped on land"} for each in groups)
@@ -138,7 +144,9 @@ def test_seeds_past_the_last_one_are_named_as_they_are(run) -> None:
 def test_attributions_are_scored_beside_a_random_row(run) -> None:
     words = ("--explainer", "linear_contributions,concept_flip", "--sample", "3")
     found = run("score", *SHAPES, *words)
-    assert set(found) == {"scores"}
+    assert set(found) == {"scores", "won_by_control"}
+    # Both rankings take what the head goes by away first.
+    assert not {"deletion_auc", "insertion_auc"} & set(found["won_by_control"])
     names = [row["explainer"] for row in found["scores"]]
     assert names == ["linear_contributions", "concept_flip", "random"]
     *ranked, random = found["scores"]
