@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from backend.catalogue import catalogue
-from backend.commands import doctor, explain, study, work
+from backend.commands import doctor, explain, fit_head, study, work
 from backend.commands.desk import FAMILIES, STUDIED, desk
 from backend.commands.explain import Renderer
 from backend.errors import InputError, VitrineError, shown
@@ -70,6 +70,9 @@ def _run(given: argparse.Namespace, renderer: Renderer) -> tuple[dict[str, Any],
         found = doctor.run(_settings(), renderer.formats())
         return found, doctor.table(found)
     options = work.with_folder(_settings(), given.model)
+    if given.command == "fit-head":
+        found = fit_head.run(given, options)
+        return found, fit_head.table(found)
     if given.command == "score":
         found = desk(given.family).score(given, options)
         return found, desk(given.family).table(found)
@@ -111,6 +114,7 @@ def parser() -> argparse.ArgumentParser:
         )
         for name in known:
             add(families.add_parser(name, help=catalogue()[name].summary), name)
+    fit_head.add(commands.add_parser("fit-head", help="a classifier of pictures, for your classes"))
     check = commands.add_parser("doctor", help="versions, device, store, browser")
     check.add_argument("--json", action="store_true")
     return root

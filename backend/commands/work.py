@@ -53,11 +53,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a parameter; of one explainer, or of all that have it",
     )
-    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="0 to 4294967295")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="0 to 4294967295")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def _seed(text: str) -> int:
+def seed(text: str) -> int:
+    """A seed as a flag gives it."""
     if not text.isascii() or not text.isdigit() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError("it is a whole number from 0 to 4294967295")
     return int(text)

@@ -15,6 +15,7 @@ from backend.images.consensus import ImageConsensus
 from backend.images.controls import CentreGaussian, RandomMap
 from backend.images.discover_concepts import DiscoverConcepts
 from backend.images.explanation import ImageExplanation, ImageTarget, Photos
+from backend.images.fit_head import FitHead
 from backend.images.grad_cam import GradCam
 from backend.images.grad_cam_plus_plus import GradCamPlusPlus
 from backend.images.image_faithfulness import ImageFaithfulness
@@ -73,7 +74,7 @@ FAMILY = Family(
         RandomMap,
         CentreGaussian,
     ),
-    steps=(Classify, MaskBias, DiscoverConcepts, ImageFaithfulness),
+    steps=(Classify, MaskBias, DiscoverConcepts, FitHead, ImageFaithfulness),
     presets=(
         Preset(
             id="efficientnet-lite0",

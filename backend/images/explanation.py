@@ -114,6 +114,7 @@ class ImageExplanation(Explanation):
         Values: see `backend.images.explained`.
     "classes", "mask_bias", "concepts": what `Classify`, `MaskBias` and `DiscoverConcepts` found.
     "score": numbers about a subject.
+    "head": a linear head: see `backend.images.fit_head`.
     """
 
     unit: str = ""

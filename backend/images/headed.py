@@ -54,7 +54,7 @@ def _tensors(source: Path) -> dict[str, dict[str, Any]]:
         return {
             name: tensor
             for file in sorted(source.glob("*.safetensors"))
-            for name, tensor in safetensors.deserialize(file.read_bytes())
+            for name, tensor in safetensors.deserialize(file.read_bytes())  # type: ignore[no-untyped-call]
         }
     except safetensors.SafetensorError as error:
         raise ValueError("the weights are broken") from error

@@ -56,7 +56,7 @@ def _tensor(part: memoryview) -> tuple[str, np.ndarray] | None:
     for number, value in found:
         if number == DIMS:  # one by one, or packed
             shape += [value] if isinstance(value, int) else _varints(value)
-    [raw] = [value for number, value in found if number == RAW]
+    [raw] = _all(part, RAW)
     [name] = _text(part, TENSOR_NAME)
     return name, np.frombuffer(raw, dtype="<f4").reshape(shape)
 
