@@ -1,4 +1,4 @@
-"""A linear head: fitted, tried on pictures it saw no view of, and refused where there is no sense."""
+"""A linear head: fitted, tried on pictures it saw no view of, and refused without sense."""
 
 from __future__ import annotations
 
