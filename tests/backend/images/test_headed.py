@@ -30,6 +30,20 @@ MADE = {
         transformers.Dinov2Config(**SMALL, num_labels=7)
     ),
     "dinov2 without a head": lambda: transformers.Dinov2Model(transformers.Dinov2Config(**SMALL)),
+    "convnext": lambda: transformers.ConvNextForImageClassification(
+        transformers.ConvNextConfig(hidden_sizes=[8, 12], depths=[1, 1], num_stages=2, num_labels=7)
+    ),
+    "swin": lambda: transformers.SwinForImageClassification(
+        transformers.SwinConfig(
+            image_size=32,
+            patch_size=4,
+            embed_dim=8,
+            depths=[1, 1],
+            num_heads=[2, 2],
+            window_size=4,
+            num_labels=7,
+        )
+    ),
     "resnet": lambda: transformers.ResNetForImageClassification(RESNET),
 }
 
