@@ -17,6 +17,7 @@ from backend.graphs import items
 from backend.graphs import studied as graphs_studied
 from backend.graphs.explanation import GraphSet, GraphTarget
 from backend.graphs.plan import Sets
+from backend.images import plan
 from backend.images import studied as images_studied
 from backend.images.explanation import ImageTarget, Photos
 from backend.settings import settings
@@ -28,6 +29,7 @@ from components import (
     choose,
     concept_source,
     graph_source,
+    image_grounds,
     image_source,
     study_prompts,
     trained_here,
@@ -245,7 +247,12 @@ class Images:
                 "The pictures are no longer stored. Bring them again.", icon=":material/history:"
             )
             return None
-        return images_studied.studied(opened, photos, inputs, seeds)
+        found = None
+        if plan.by_concepts(opened):
+            found = image_grounds.found(opened, photos, self.prefix)
+            if found is None:
+                return None
+        return images_studied.studied(opened, photos, inputs, seeds, found)
 
 
 # A study names hundreds of requests, and the page runs twice a second while one is under way.

@@ -13,6 +13,8 @@ from components import (
     choose,
     compare,
     export,
+    image_concepts,
+    image_grounds,
     image_sanity,
     image_source,
     image_stable,
@@ -84,7 +86,12 @@ if photos is None:
     st.warning("The pictures are no longer stored. Bring them again.", icon=":material/history:")
     st.stop()
 
-compared = compare.items(plan.requests(opened))
+grounds = None
+if plan.by_concepts(opened):
+    grounds = image_grounds.found(opened, photos, PREFIX)
+    if grounds is None:
+        st.stop()
+compared = compare.items(plan.requests(opened, grounds))
 done = [item for item in compared if item.explanation is not None]
 target = ImageTarget.model_validate(opened.target)
 wanted = image_views.picked(photos, target, done, f"{PREFIX}.pick")
@@ -103,8 +110,19 @@ compare.grid(
 if not done:
     st.stop()
 
-TABS = ("Faithfulness", "Stability", "Sanity", "Agreement", "What the model saw", "Export")
+TABS = (
+    "Concepts",
+    "Faithfulness",
+    "Stability",
+    "Sanity",
+    "Agreement",
+    "What the model saw",
+    "Export",
+)
 tabs = dict(zip(TABS, st.tabs(TABS, key=f"{PREFIX}.tabs", on_change="rerun"), strict=True))
+if tabs["Concepts"].open:
+    with tabs["Concepts"]:
+        image_concepts.panel(done, f"{PREFIX}.concepts")
 if tabs["Faithfulness"].open:
     with tabs["Faithfulness"]:
         scores = compare.items(plan.score_requests([item.request for item in done]))

@@ -43,7 +43,9 @@ class DiscoverParameters(Frozen):
         50, title="Pictures", description="Of the class at most, and of other classes."
     )
     pieces: Annotated[int, Field(ge=4, le=60)] = Field(
-        16, title="Pieces", description="Superpixels of a picture of the class at most; of others half as many."
+        16,
+        title="Pieces",
+        description="Superpixels of a picture of the class at most; of others half as many.",
     )
 
 
@@ -79,8 +81,8 @@ class DiscoverConcepts(Explainer):
         """The concepts.
 
         Raises:
-            InputError: no class is named, no picture is of it or too few are of others, or nothing
-                in them makes a concept.
+            InputError: no class is named, too few pictures are of others, or nothing in them makes
+                a concept.
         """
         from backend.images import discovery
 

@@ -45,8 +45,8 @@ class Discovered:
     """What a discovery tells, see `DiscoverConcepts`.
 
     Values: label, name; masking (chosen, rows, reason of the probe); pieces, silhouettes (by
-    number of groups), dropped (sentences); by_picture, class_pictures, class_views, other_views;
-    basis, bases (explained: share of the logit on held-out views, by kind), explained; origin
+    number of groups), dropped (sentences); by_picture, few, class_pictures, class_views,
+    other_views; basis, bases (explained: share of the logit on held-out views, by kind), explained; origin
     ("zero" or "mean"); concepts: of each, pieces, views, sources, auc, stability, agreement, p,
     vcm, vcm_auroc, ccm_auroc, ccm_top, contribution, removal, tcav; names (of the views' pictures).
     """
@@ -223,6 +223,7 @@ def _told(
             "silhouettes": {str(k): s for k, s in groups.silhouettes.items()},
             "dropped": list(dropped),
             "by_picture": seen.by_picture,
+            "few": seen.few,
             "class_pictures": len(np.unique(seen.source[own])),
             "class_views": len(own),
             "other_views": len(seen) - len(own),

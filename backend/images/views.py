@@ -12,6 +12,8 @@ from backend.explainer import Run
 from backend.images.classify import probabilities
 from backend.images.explanation import Photos
 
+LIKELIEST = 3
+"""Pictures taken where the model takes none for the class."""
 FEWEST = 2
 """Pictures of other classes that are needed."""
 WANTED, FROM_ONE = 24, 12
@@ -43,6 +45,8 @@ class Views:
     held_out: np.ndarray
     whole: np.ndarray
     by_picture: bool
+    few: str = ""
+    """What is to be known where the model takes no picture for the class."""
 
     def __len__(self) -> int:
         return len(self.pictures)
@@ -55,7 +59,7 @@ def views(model: Any, photos: Photos, label: int, most: int, run: Run) -> Views:
         most: pictures of the class at most, those it is surest of; and of others.
 
     Raises:
-        InputError: no picture is of the class, or there are too few others.
+        InputError: there are too few pictures of other classes.
     """
     seen = [model.preprocessing.seen(photos.image(i)) for i in range(len(photos))]
     chances = probabilities(model, seen, run)
@@ -65,12 +69,13 @@ def views(model: Any, photos: Photos, label: int, most: int, run: Run) -> Views:
     generator = run.numpy_generator()
     others = generator.permutation(np.flatnonzero(~is_class))[:most]
     name = model.names[label]
+    few = ""
     if not len(mine):
-        raise InputError(
-            f"The model takes none of these pictures for '{name}', so there is nothing to find its "
-            "concepts in.",
-            "concept pictures",
-            f"Bring pictures of '{name}', or explain a class that the model finds in some.",
+        mine = np.argsort(-chances[:, label], kind="stable")[:LIKELIEST]
+        others = np.setdiff1d(others, mine)
+        few = (
+            f"The model takes none of these pictures for '{name}': its concepts are found in the "
+            f"{len(mine)} where it is likeliest (p up to {chances[mine[0], label]:.2g})."
         )
     if len(others) < FEWEST:
         raise InputError(
@@ -79,7 +84,8 @@ def views(model: Any, photos: Photos, label: int, most: int, run: Run) -> Views:
             "concept pictures",
             "Bring pictures of other classes too.",
         )
-    return _cut(model, photos, seen, label, (mine, others), most, run)
+    found = _cut(model, photos, seen, label, (mine, others), most, run)
+    return dataclasses.replace(found, few=few)
 
 
 def _cut(

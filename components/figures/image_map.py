@@ -102,6 +102,14 @@ def shown(found: ImageExplanation, by_rank: bool) -> tuple[np.ndarray, tuple[flo
     return scores, (low, high), found.unit
 
 
+def overlaid(found: ImageExplanation, theme: str) -> np.ndarray:
+    """[h, w, 3] uint8: the picture with the map over it, without a colour bar."""
+    look = theme_of(theme)
+    values, ends, _ = shown(found, by_rank=False)
+    scale = diverging(look) if ends[0] < 0 else positive(look)
+    return composed(found, "overlay", values, ends, scale, look)
+
+
 def composed(
     found: ImageExplanation,
     view: View,
