@@ -30,6 +30,7 @@ bench: $(DEV)
 	$(BIN)/python -m bench.flashtrace
 	$(BIN)/python -m bench.cb_slice
 	$(BIN)/python -m bench.ms_explainer
+	$(BIN)/python -m bench.conex
 	$(BIN)/python -m bench.faithfulness
 	$(BIN)/python -m bench.products
 
