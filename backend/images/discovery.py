@@ -48,7 +48,8 @@ class Discovered:
     number of groups), dropped (sentences); by_picture, few, class_pictures, class_views,
     other_views; basis, bases (by kind, share of the logit explained on held-out views), explained;
     origin ("zero" or "mean"); concepts: of each, pieces, views, sources, auc, stability, agreement,
-    p, vcm, vcm_auroc, ccm_auroc, ccm_top, contribution, removal, tcav; names (of the views' pictures).
+    p, vcm, vcm_auroc, ccm_auroc, ccm_top, contribution, removal, tcav; names (of each view's
+    picture).
     """
 
     arrays: Arrays
