@@ -283,6 +283,9 @@ def rows(of: Measured) -> list[Row]:
     for name in METHODS[1:]:
         found.append(_row(f"{of.title}: gap, {OURS} less {name}", difference(of, name)))
     found.append(_row(f"{of.title}: seconds of a discovery", interval(of.discovery)))
+    if of.residuals:
+        worst = (max(of.residuals), "-", "-", len(of.residuals))
+        found.append((f"{of.title}: largest residual gap", *worst))
     for name in METHODS:
         spent = interval(list(of.seconds[name].values()))
         found.append(_row(f"{of.title}: seconds a picture, {name}", spent))
