@@ -51,3 +51,11 @@ def bright():
     from tests.backend.images import made
 
     return made.bright()
+
+
+@pytest.fixture(scope="session")
+def parts_cnn():
+    """The convolutional network of the pictures of parts, trained on few."""
+    from tests.backend.images import made
+
+    return made.parts_cnn()

@@ -97,6 +97,15 @@ def vit(seed=0, layers=3, image_size=SIDE):
     return classifier(seeded(lambda: ViTForImageClassification(config), seed), "ViT", layers)
 
 
+def parts_cnn():
+    """Trained on few pictures of parts, and right about nearly all."""
+    from backend.images import parts, parts_training
+
+    recipe = parts_training.Recipe(pictures=1350, epochs=2, batch=32, rate=1e-2, decay=1e-4)
+    module = parts_training.trained("cnn", 0, lambda *_: None, recipe)
+    return Classifier(module, parts_training.PREPROCESSING, parts.CLASSES, "Parts CNN")
+
+
 def photos(count=3, seed=0):
     """Flat patches of random colours with a little noise, larger than models read; a mask each."""
     generator = np.random.default_rng(seed)
