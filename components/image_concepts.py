@@ -239,10 +239,16 @@ def _how(found: ImageExplanation) -> None:
         if values["masking"]["reason"]:
             st.caption(f"No exact masking: {plain(values['masking']['reason'])}.")
         st.dataframe(
-            [{"basis": kind, "explains": share} for kind, share in values["bases"].items()],
+            [{"basis": kind, **one} for kind, one in values["bases"].items()],
             hide_index=True,
-            column_config={"explains": st.column_config.NumberColumn(format="percent")},
+            column_config=dict.fromkeys(
+                ("explained", "cancelled"), st.column_config.NumberColumn(format="percent")
+            ),
             alt="What each basis explains of the logit",
+        )
+        st.caption(
+            "Of the bases that explain nearly all of the logit on held-out views, the one is taken "
+            "whose contributions cancel each other least."
         )
         for sentence in values["dropped"]:
             st.caption(plain(sentence))

@@ -33,8 +33,8 @@ class DiscoverParameters(Frozen):
         "auto",
         title="Basis",
         description="Of what maps are put together: the concepts' vectors, a few directions of "
-        "each, or parts of a non-negative factorisation. `auto` takes the one that explains most "
-        "of the logit on held-out pictures.",
+        "each, or parts of a non-negative factorisation. `auto` takes, of those that explain "
+        "nearly all of the logit on held-out pictures, the one whose contributions cancel least.",
     )
     concepts: Annotated[int, Field(ge=0, le=12)] = Field(
         0, title="Groups", description="Groups of pieces; 0 chooses by the silhouette."

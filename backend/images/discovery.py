@@ -36,6 +36,8 @@ SMALL = 64
 """Longest side of the small views."""
 HALF = 0.5
 """Share of a place that has to be in a piece."""
+NEARLY = 0.1
+"""Largest miss of the logit with which a basis counts as explaining nearly all."""
 LINEAR = 1e-3
 """Largest miss, as a share of the logit, with which the tail counts as linear in the maps."""
 
@@ -46,7 +48,7 @@ class Discovered:
 
     Values: label, name; masking (chosen, rows, reason of the probe); pieces, silhouettes (by
     number of groups), dropped (sentences); by_picture, few, class_pictures, class_views,
-    other_views; basis, bases (by kind, share of the logit explained on held-out views), explained;
+    other_views; basis, bases (by kind, what it explains and cancels, see `_basis`), explained;
     origin ("zero" or "mean"); concepts: of each, pieces, views, sources, auc, stability, agreement,
     p, vcm, vcm_auroc, ccm_auroc, ccm_top, contribution, removal, tcav; names (of each view's
     picture).
@@ -277,10 +279,11 @@ def _basis(
     origin: np.ndarray,
     asked: str,
     run: Run,
-) -> tuple[Basis, dict[str, float]]:
-    """The basis that was asked for, or that explains most, and what each explains.
+) -> tuple[Basis, dict[str, dict[str, float]]]:
+    """The basis that was asked for, or the best one, and what each does on held-out views.
 
-    Of the logit's change on held-out views of the class: the share that is not left as the rest.
+    Explained: the share of the logit's change that is not left as the rest. Cancelled: how much
+    larger the contributions are, their signs left out, than their sum; 0 where none cancel.
     """
     run.progress(0, 1, "putting maps together from concepts")
     learned = own[~seen.held_out[own]]
@@ -292,21 +295,41 @@ def _basis(
         if places.min() >= 0:
             offered.append(bases.nmf_basis(places, inside, run.seed))
     held = [s for i, s in zip(own, slopes, strict=True) if seen.held_out[i]] or slopes
-    tried: dict[str, float] = {}
+    total = np.sum([s.whole - s.base for s in held])
+    tried: dict[str, dict[str, float]] = {}
     for basis in offered:
-        rest = [
-            basis.contributions(s.maps - origin[:, None, None], s.mean, len(vectors))[-1].sum()
-            for s in held
-        ]
-        tried[basis.kind] = 1 - float(np.sum(rest) / np.sum([s.whole - s.base for s in held]))
+        adds = np.array(
+            [
+                basis.contributions(s.maps - origin[:, None, None], s.mean, len(vectors)).sum(
+                    (1, 2)
+                )
+                for s in held
+            ]
+        )[:, :-1]
+        tried[basis.kind] = {
+            "explained": float(adds.sum() / total),
+            "cancelled": float(np.abs(adds).sum() / max(abs(adds.sum()), 1e-9)) - 1,
+        }
     if asked != "auto" and asked not in tried:
         raise InputError(
             f"A basis by {asked} does not fit: it is for maps without negative numbers.",
             "basis",
             f"Choose {', '.join(tried)}.",
         )
-    best = min(tried, key=lambda kind: abs(1 - tried[kind])) if asked == "auto" else asked
+    best = _best(tried) if asked == "auto" else asked
     return next(basis for basis in offered if basis.kind == best), tried
+
+
+def _best(tried: dict[str, dict[str, float]]) -> str:
+    """Of the bases that explain nearly all the one that cancels least; else the one nearest to it.
+
+    Contributions that undo each other explain nothing, however well they sum.
+    """
+    misses = {kind: abs(1 - one["explained"]) for kind, one in tried.items()}
+    near = [kind for kind, miss in misses.items() if miss <= NEARLY]
+    if near:
+        return min(near, key=lambda kind: tried[kind]["cancelled"])
+    return min(misses, key=misses.__getitem__)
 
 
 def _thresholds(

@@ -28,7 +28,8 @@ def added(found: ImageExplanation, theme: str = "light", title: str = "") -> go.
     look = theme_of(theme)
     adds = np.array(found.values["adds"], dtype=np.float64)
     names = [name(i) for i in range(len(adds) - 1)] + [REST]
-    colours = [look.accent] * (len(adds) - 1) + [look.muted]
+    colours = [look.positive[-2] if a >= 0 else look.negative[-2] for a in adds[:-1]]
+    colours.append(look.muted)
     figure = go.Figure(
         go.Bar(
             x=adds.tolist(),
