@@ -34,6 +34,9 @@ EXACT: tuple[Masking, ...] = ("layer", "tokens")
 PAINTED: tuple[Masking, ...] = ("grey", "mean", "blur", "crop")
 CLOSE = 1e-5
 """Largest change of an embedding that counts as none, in units of its largest number."""
+AROUND = 1e-2
+"""Largest change of an embedding, in the same units, when there is more around the piece. Where
+layers do not halve sizes evenly a border moves a little; that is below."""
 HALF = 0.5
 """Share of a patch that has to be in the piece."""
 
@@ -210,8 +213,8 @@ def first_block(module: nn.Module, maps: Maps) -> nn.Module:
 def offered(model: Classifier) -> tuple[tuple[Masking, ...], str]:
     """The ways that work for a model, the exact one first, and why there is none that is exact.
 
-    What is exact is tried: a piece's embedding must not change with everything outside it, and that
-    of the whole picture must be the plain one.
+    What is exact is tried: a piece's embedding must not change with everything outside it, nor with
+    how much there is, and that of the whole picture must be the plain one.
     """
     how: Masking = "layer" if model.maps.prefix is None else "tokens"
     reason = _inexact(model, how)
@@ -238,7 +241,29 @@ def _inexact(model: Classifier, how: Masking) -> str:
         return "pixels outside reach the embedding by a layer that looks at the whole picture"
     if _apart(whole, plain) > 100 * CLOSE:
         return "the whole picture by itself is not what the network sees of it"
+    if how == "layer" and _around(model, one) > AROUND:
+        return "how much lies outside reaches the embedding by a layer of the whole picture"
     return ""
+
+
+def _around(model: Classifier, x: Tensor) -> float:
+    """How much a piece's embedding changes when the picture x [1, 3, h, w] is widened.
+
+    0 of a network that takes pictures of one size only.
+    """
+    tall, wide = model.shape
+    up, left = tall // 8, wide // 8
+    piece = torch.zeros_like(x[:, 0], dtype=torch.bool)
+    piece[:, up : tall - up, left : wide - left] = True
+    found = []
+    for more in (1, 2):
+        pad = (0, more * wide)
+        try:
+            wider = functional.pad(x, pad), functional.pad(piece, pad)
+            found.append(embeddings(model, *wider, "layer"))
+        except (RuntimeError, ValueError):
+            return 0.0
+    return _apart(found[0], found[1])
 
 
 def _apart(one: Tensor, other: Tensor) -> float:

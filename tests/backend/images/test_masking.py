@@ -158,6 +158,39 @@ def test_what_is_exact_is_offered_first(cnn, vit):
     assert offered(made.classifier(seeded(Deep)))[0][0] == "layer"
 
 
+def test_it_is_not_offered_where_a_layer_looks_at_the_whole_picture():
+    model = made.classifier(seeded(Whole))
+    ways, reason = offered(model)
+    assert ways == masking.PAINTED
+    assert "whole picture" in reason
+    assert hooks(model.module) == 0
+
+
+def test_a_network_of_one_size_is_not_refused_for_it():
+    class Fixed(made.Cnn):
+        def forward(self, x):
+            if x.shape[2:] != (SIDE, SIDE):
+                raise ValueError("of another size")
+            return super().forward(x)
+
+    assert offered(made.classifier(seeded(Fixed))) == (("layer", *masking.PAINTED), "")
+
+
+def test_it_is_not_offered_where_the_network_does_not_run_on_a_part():
+    model = made.vit(layers=3)
+    blocks = next(m for m in model.module.modules() if isinstance(m, nn.ModuleList))
+    count = 1 + (SIDE // 8) ** 2
+
+    def needs_all(_block, args):
+        if args[0].shape[1] != count:
+            raise ValueError("tokens are missing")
+
+    blocks[1].register_forward_pre_hook(needs_all)
+    ways, reason = offered(model)
+    assert ways == masking.PAINTED
+    assert reason == "the network does not run with a part left out (ValueError)"
+
+
 def test_tokens_need_tokens_and_a_stack(cnn, vit):
     one, _, mask = pair()
     with pytest.raises(ValueError, match="no tokens"):
