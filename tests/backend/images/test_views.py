@@ -44,11 +44,14 @@ def test_classes_are_told_of_every_picture(model):
     assert (told.arrays["probabilities"] > 0.2).all()
 
 
-def test_a_class_in_no_picture_is_refused(model):
-    with pytest.raises(InputError, match="takes none of these pictures for 'class 0'") as error:
-        found(model, pictures(0, 5))
-    assert error.value.where == "concept pictures"
-    assert "Bring pictures of 'class 0'" in error.value.todo
+def test_of_a_class_in_no_picture_the_likeliest_are_taken_and_it_says_so(model):
+    views = found(model, pictures(0, 8))
+    assert "takes none of these pictures for 'class 0'" in views.few
+    assert "in the 3 where it is likeliest" in views.few
+    mine, others = (set(views.source[views.of_class == own].tolist()) for own in (True, False))
+    assert len(mine) == 3
+    assert not mine & others
+    assert not found(model, pictures(3, 5)).few
 
 
 @pytest.mark.parametrize("others", [0, 1])
