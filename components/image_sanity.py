@@ -12,7 +12,16 @@ from components.compare import Item
 from components.plain import plain
 
 SLOW = frozenset(
-    {"integrated_gradients", "occlusion", "rise", "lime", "kernel_shap", "score_cam", "consensus"}
+    {
+        "conex",
+        "integrated_gradients",
+        "occlusion",
+        "rise",
+        "lime",
+        "kernel_shap",
+        "score_cam",
+        "consensus",
+    }
 )
 """Methods of many passes a picture."""
 

@@ -14,7 +14,7 @@ from backend.images.explanation import ImageExplanation, ImageTarget, Photos
 from backend.images.image_metrics import METRICS
 from components.agree import Ranked
 from components.compare import Item
-from components.figures import image_curves, image_map
+from components.figures import figure, image_curves, image_map
 from components.figures.image_map import VIEWS, View
 from components.judge import Board
 from components.plain import plain
@@ -121,12 +121,18 @@ def view(prefix: str) -> tuple[View, bool]:
 
 
 def panel(item: Item, shown: View, by_rank: bool, prefix: str) -> None:
-    """One method's map."""
+    """One method's map, or what a view shows."""
+    whole = found(item)
+    drawn = (
+        image_map.figure(whole, theme_name(), view=shown, by_rank=by_rank)
+        if whole.values["kind"] == "map"
+        else figure(whole, theme_name())
+    )
     st.plotly_chart(
-        image_map.figure(found(item), theme_name(), view=shown, by_rank=by_rank),
+        drawn,
         theme=None,
         key=f"{prefix}.panel.{item.request.explainer}",
-        alt=f"The picture, coloured by {item.title}",
+        alt=f"{item.title}: the picture, coloured, or its numbers",
     )
 
 

@@ -222,7 +222,7 @@ class Images:
         return self.photos is not None and self.ref is not None
 
     def explainers(self) -> tuple[Choice, ...]:
-        return choose.explainers(self.family, self.prefix)
+        return choose.explainers(self.family, self.prefix, "attribution")
 
     def chosen(self, choices: tuple[Choice, ...], seed: int) -> Comparison:
         assert self.photos is not None and self.ref is not None  # noqa: S101, PT018  looked

@@ -109,6 +109,7 @@ compare.grid(
 )
 if not done:
     st.stop()
+maps = [item for item in done if item.explainer.role == "attribution"]
 
 TABS = (
     "Concepts",
@@ -123,20 +124,25 @@ tabs = dict(zip(TABS, st.tabs(TABS, key=f"{PREFIX}.tabs", on_change="rerun"), st
 if tabs["Concepts"].open:
     with tabs["Concepts"]:
         image_concepts.panel(done, f"{PREFIX}.concepts")
-if tabs["Faithfulness"].open:
+for name in ("Faithfulness", "Stability", "Sanity"):
+    if tabs[name].open and not maps:
+        tabs[name].info(
+            "None of these methods scores pixels: add one that does.", icon=":material/grid_on:"
+        )
+if tabs["Faithfulness"].open and maps:
     with tabs["Faithfulness"]:
-        scores = compare.items(plan.score_requests([item.request for item in done]))
-        about = [*done, None]
+        scores = compare.items(plan.score_requests([item.request for item in maps]))
+        about = [*maps, None]
         titles = [item.title if item else "random" for item in about]
         judge.scoreboard(
             list(zip(titles, scores, about, strict=True)), image_views.BOARD, f"{PREFIX}.scores"
         )
-if tabs["Stability"].open:
+if tabs["Stability"].open and maps:
     with tabs["Stability"]:
-        image_stable.panel(opened, photos, done, f"{PREFIX}.stable")
-if tabs["Sanity"].open:
+        image_stable.panel(opened, photos, maps, f"{PREFIX}.stable")
+if tabs["Sanity"].open and maps:
     with tabs["Sanity"]:
-        image_sanity.panel(opened, done, f"{PREFIX}.sanity")
+        image_sanity.panel(opened, maps, f"{PREFIX}.sanity")
 if tabs["Agreement"].open:
     with tabs["Agreement"]:
         agree.agree(compared, image_views.RANKED, f"{PREFIX}.agree")

@@ -63,6 +63,7 @@ class Desk:
         engine = Engine(settings)
         try:
             comparison = self.comparison(given, engine)
+            work.check_ranks(work.family_of(comparison.family), comparison.choices)
             ranked = self.requests(engine, comparison)
             work.finish(engine, ranked)
             asked = plan.score_requests(ranked)
@@ -83,6 +84,7 @@ class Desk:
     def study(self, given: argparse.Namespace, engine: Engine) -> Studied:
         comparison = self.comparison(given, engine)
         photos = self._photos(engine, comparison)
+        work.check_ranks(work.family_of(comparison.family), comparison.choices)
         grounds = self._grounds(engine, comparison)
         return studied.studied(comparison, photos, given.items, given.seeds, grounds)
 

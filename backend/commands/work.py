@@ -138,7 +138,7 @@ def check_ranks(family: Family, chosen: Sequence[Choice]) -> None:
     for choice in chosen:
         if (found := family.find(choice.explainer)).role != "attribution":
             raise InputError(
-                f"{found.title} ranks no tokens, so it has no faithfulness.",
+                f"{found.title} ranks nothing, so it has no faithfulness.",
                 "--explainer",
                 "Leave it out.",
             )

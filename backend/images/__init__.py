@@ -29,6 +29,7 @@ from backend.images.rise import Rise
 from backend.images.saliency import Saliency
 from backend.images.score_cam import ScoreCam
 from backend.images.smooth_grad import SmoothGrad
+from backend.images.tcav import Tcav
 
 
 def _load(folder: Path, ref: ModelRef, device: str) -> Any:
@@ -70,6 +71,7 @@ FAMILY = Family(
         KernelShap,
         AttentionRollout,
         GradientRollout,
+        Tcav,
         ImageConsensus,
         RandomMap,
         CentreGaussian,

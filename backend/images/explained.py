@@ -115,16 +115,12 @@ def explained(
 ) -> ImageExplanation:
     """The explanation of kind "map".
 
-    Values: kind, picture (its name), image, label, predicted, probability, class_names (of the
-    explained, the predicted and the most probable classes, by number as text), top (number and
-    probability of the most probable classes), preprocessing (in words), remarks (of reading),
-    architecture, stages (that can be re-initialised), height and width of the picture as brought,
-    and what `values` adds.
+    Values: kind, those of `about`, and what `values` adds.
 
     Args:
         scores: [h, w] at the model's input.
     """
-    model, i = decision.model, decision.target.image
+    model = decision.model
     scores = np.asarray(scores, dtype=np.float32)
     if scores.shape != model.shape:
         raise ValueError(f"scores of shape {scores.shape} for pictures of {model.shape}")
@@ -135,32 +131,42 @@ def explained(
         raise ValueError("a score is not finite")
     if not scores.any():
         notes = (*notes, "Every score is zero: the method finds nothing for this class.")
-    probable = np.argsort(-decision.probabilities, kind="stable")[:TOP]
-    named = {decision.label, decision.predicted, *probable.tolist()}
-    height, width = decision.photos.image(i).shape[:2]
     return ImageExplanation(
         arrays=found,
-        values={
-            "kind": "map",
-            "picture": decision.photos.names[i],
-            "image": i,
-            "label": decision.label,
-            "predicted": decision.predicted,
-            "probability": decision.probability,
-            "class_names": {str(c): model.names[c] for c in sorted(named)},
-            "top": [[int(c), float(decision.probabilities[c])] for c in probable],
-            "preprocessing": model.preprocessing.words(),
-            "remarks": list(decision.photos.remarks[i]),
-            "architecture": model.architecture,
-            "stages": list(model.stages),
-            "height": height,
-            "width": width,
-            **(values or {}),
-        },
+        values={"kind": "map", **about(decision), **(values or {})},
         notes=notes,
         unit=unit,
         signed=signed,
     )
+
+
+def about(decision: Decision) -> dict[str, Any]:
+    """What is known of a decision, whatever explains it.
+
+    picture (its name), image, label, predicted, probability, class_names (of the explained, the
+    predicted and the most probable classes, by number as text), top (number and probability of the
+    most probable classes), preprocessing (in words), remarks (of reading), architecture, stages
+    (that can be re-initialised), height and width of the picture as brought.
+    """
+    model, i = decision.model, decision.target.image
+    probable = np.argsort(-decision.probabilities, kind="stable")[:TOP]
+    named = {decision.label, decision.predicted, *probable.tolist()}
+    height, width = decision.photos.image(i).shape[:2]
+    return {
+        "picture": decision.photos.names[i],
+        "image": i,
+        "label": decision.label,
+        "predicted": decision.predicted,
+        "probability": decision.probability,
+        "class_names": {str(c): model.names[c] for c in sorted(named)},
+        "top": [[int(c), float(decision.probabilities[c])] for c in probable],
+        "preprocessing": model.preprocessing.words(),
+        "remarks": list(decision.photos.remarks[i]),
+        "architecture": model.architecture,
+        "stages": list(model.stages),
+        "height": height,
+        "width": width,
+    }
 
 
 def enlarged(maps: Tensor, shape: tuple[int, int]) -> np.ndarray:

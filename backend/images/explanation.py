@@ -112,6 +112,7 @@ class ImageExplanation(Explanation):
     "map": arrays (h × w pixels of the model's input) scores: [h, w] float32, higher speaks for the
         class; seen: [h, w, 3] uint8, the picture as the model saw it; mask: [h, w] uint8, optional.
         Values: see `backend.images.explained`.
+    "tcav": what `Tcav` found of the concepts of a set.
     "classes", "mask_bias", "concepts": what `Classify`, `MaskBias` and `DiscoverConcepts` found.
     "score": numbers about a subject.
     "head": a linear head: see `backend.images.fit_head`.

@@ -21,11 +21,12 @@ from backend.images.explanation import ImageExplanation, ImageTarget, Photos
 __all__ = ["PHOTOS_FILE", "arrays", "beside", "card", "command", "numbers", "values"]
 
 PHOTOS_FILE = "photos.zip"
+TCAV = ("concept", "pictures", "auc", "score", "low", "high", "chance", "p", "here")
 
 
 def numbers(explanation: ImageExplanation) -> bytes:
     """CSV: a row a cell of a coarse grid over the picture, its mean score and rank; of a score, a
-    row a metric.
+    row a metric; of TCAV a row a concept.
 
     Raises:
         ValueError: it is of another kind.
@@ -37,6 +38,8 @@ def numbers(explanation: ImageExplanation) -> bytes:
             for name, value in explanation.values["metrics"].items()
         ]
         return files.table(("metric", "value"), rows)
+    if kind == "tcav":
+        return files.table(TCAV, [_tested(row) for row in explanation.values["rows"]])
     if kind != "map":
         raise ValueError(f"no numbers are written of an explanation of kind {kind!r}")
     found = pooled(explanation.arrays["scores"])
@@ -48,6 +51,12 @@ def numbers(explanation: ImageExplanation) -> bytes:
         ([i // side, i % side, files.number(float(found[i])), int(ranks[i])]
          for i in range(len(found))),
     )  # fmt: skip
+
+
+def _tested(row: dict[str, Any]) -> list[object]:
+    """A concept's row of TCAV as cells."""
+    numbers = ["" if row[n] is None else files.number(row[n]) for n in TCAV[2:]]
+    return [files.cell(row["concept"]), row["pictures"], *numbers]
 
 
 def card(explanation: ImageExplanation, photos: Photos, picture: bytes) -> bytes:
@@ -127,8 +136,9 @@ def _tables(explanation: ImageExplanation) -> list[cards.Table]:
         ("probability", f"{found['probability']:.4g}"),
         ("preprocessing", found["preprocessing"]),
         ("model", found["architecture"]),
-        ("map", " × ".join(map(str, explanation.arrays["scores"].shape))),
     ]
+    if "scores" in explanation.arrays:
+        rows.append(("map", " × ".join(map(str, explanation.arrays["scores"].shape))))
     top = [(names[str(label)], f"{chance:.4g}") for label, chance in found["top"]]
     tables = [
         cards.Table("Decision", ("", ""), rows),
@@ -136,7 +146,14 @@ def _tables(explanation: ImageExplanation) -> list[cards.Table]:
     ]
     if "adds" in found:
         tables.append(_concepts(explanation))
+    if found["kind"] == "tcav":
+        cells = [(r["concept"], *(_short(r[name]) for name in TCAV[1:])) for r in found["rows"]]
+        tables.append(cards.Table("TCAV", TCAV, cells))
     return tables
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def _concepts(explanation: ImageExplanation) -> cards.Table:

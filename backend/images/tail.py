@@ -85,12 +85,12 @@ def slope(model: Classifier, x: Tensor, label: int, origin: np.ndarray, run: Run
     way = (maps - start).double()
     with torch.no_grad():
         base = float(logits(model, x, start, run)[0, label])
-    gradient, whole = _gradients(model, x, maps[None, 0], label, run)
-    mean, points = gradient, 1
-    if _miss(gradient, way, whole, base) > EXACT:
+    plain, whole = _gradients(model, x, maps[None, 0], label, run)
+    mean, points = plain, 1
+    if _miss(plain, way, whole, base) > EXACT:
         for points in POINTS:
             places, weights = np.polynomial.legendre.leggauss(points)
-            mean = torch.zeros_like(gradient)
+            mean = torch.zeros_like(plain)
             for first in range(0, points, model.at_once):
                 part = torch.from_numpy((places[first : first + model.at_once] + 1) / 2)
                 at = start + part.to(maps)[:, None, None, None] * (maps - start)
@@ -101,7 +101,7 @@ def slope(model: Classifier, x: Tensor, label: int, origin: np.ndarray, run: Run
                 break
     return Slope(
         maps=maps[0].double().cpu().numpy(),
-        gradient=gradient[0].cpu().numpy(),
+        gradient=plain[0].cpu().numpy(),
         mean=mean[0].cpu().numpy(),
         base=base,
         whole=whole,
@@ -109,8 +109,13 @@ def slope(model: Classifier, x: Tensor, label: int, origin: np.ndarray, run: Run
     )
 
 
-def _miss(gradient: Tensor, way: Tensor, whole: float, base: float) -> float:
-    return abs(whole - base - float((gradient * way).sum()))
+def gradient(model: Classifier, x: Tensor, maps: Tensor, label: int, run: Run) -> Tensor:
+    """[B, C, gh, gw] float64: the gradient of a class's logit with respect to the maps."""
+    return _gradients(model, x, maps, label, run)[0]
+
+
+def _miss(slope: Tensor, way: Tensor, whole: float, base: float) -> float:
+    return abs(whole - base - float((slope * way).sum()))
 
 
 def _gradients(

@@ -59,9 +59,11 @@ def _graphs(explanation: GraphExplanation, theme: str, title: str) -> go.Figure:
 
 
 def _images(explanation: ImageExplanation, theme: str, title: str) -> go.Figure:
-    from components.figures import image_map
+    from components.figures import image_map, tcav
 
     kind = explanation.values.get("kind")
     if kind == "map":
         return image_map.figure(explanation, theme, title)
+    if kind == "tcav":
+        return tcav.figure(explanation, theme, title)
     raise TypeError(f"there is no figure of an ImageExplanation of kind {kind!r}")

@@ -153,7 +153,7 @@ REFUSED = [
     ("--prompts facts --max-new-tokens 0", "--max-new-tokens: It is a whole number from 1 to"),
     ("--prompts facts --max-new-tokens 100000", "--max-new-tokens: It is a whole number from 1"),
     ("--prompts facts --items 0", "--items"),
-    ("--prompts facts --explainer logit_lens", "--explainer: Logit lens ranks no tokens"),
+    ("--prompts facts --explainer logit_lens", "--explainer: Logit lens ranks nothing"),
     ("--prompts facts --explainer nothing", "There is no explainer 'nothing'."),
     ("--prompts facts --text x", "unrecognized arguments: --text x"),
 ]
