@@ -29,18 +29,22 @@ WORDS = {
     "tokens": ("--text", "The code is", "--model", "folder:tiny", "--max-new-tokens", "2"),
     "graphs": ("--example", "mutag", "--epochs", "2", "--graph", "3"),
     "concepts": ("--example", "xor", "--sample", "1"),
+    "images": ("--example", "parts", "--model", "parts-cnn", "--image", "1"),
 }
 MEMBERS = {
     "tokens": "attention_mean,gradient_x_input,leave_one_out",
     "graphs": "saliency,edge_occlusion,gnn_explainer",
     "concepts": "linear_contributions,concept_flip,gradient_x_concept",
+    "images": "grad_cam,occlusion,saliency",
 }
+STEP = {"graphs": "graph_faithfulness", "images": "image_faithfulness"}
 SET = {
     "tokens": ("--set", "attention_mean.reading=last", "--set", "gradient_x_input.reading=norm"),
     "graphs": ("--set", "gnn_explainer.epochs=5", "--set", "saliency.absolute=false"),
     "concepts": (
         "--set", "gradient_x_concept.baseline=absent", "--set", "concept_flip.contrast=runner-up",
     ),
+    "images": ("--set", "occlusion.window=16", "--set", "grad_cam.signed=true"),
 }  # fmt: skip
 
 
@@ -237,8 +241,7 @@ def test_the_tokens_and_the_answer_are_those_of_its_members(engine):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_is_scored_like_its_members(engine, family):
     _, requests = asked(engine, family, f"{MEMBERS[family]},consensus", *SET[family])
-    step = "graph_faithfulness" if family == "graphs" else "faithfulness"
-    changes = {"explainer": step, "parameters": {}, "members": ()}
+    changes = {"explainer": STEP.get(family, "faithfulness"), "parameters": {}, "members": ()}
     scores = [one.model_copy(update={**changes, "subject": one}) for one in requests]
     found = [one for _, one in work.finish(engine, scores)]
     *of_members, of_all = (known(one.values["metrics"]) for one in found)

@@ -125,7 +125,7 @@ def test_how_good_the_head_is_on_its_few_photos(model):
 def test_another_file_is_not_the_network(tmp_path):
     (tmp_path / "vit_s_focus.onnx").write_bytes(b"text")
     with pytest.raises(ModelError, match=r"vit_s_focus\.onnx cannot be read: this is no ONNX file"):
-        FAMILY.convert(tmp_path / "vit_s_focus.onnx", tmp_path)
+        FAMILY.convert(tmp_path / "vit_s_focus.onnx", tmp_path, lambda *_: None)
     with pytest.raises(ModelError, match="cannot be read"):
         dinov2.write_blank(tmp_path / "missing.onnx", tmp_path, 2)
 
