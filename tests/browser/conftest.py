@@ -64,7 +64,7 @@ class Watch:
         # Streamlit's client looks for the server below a page's own address first, and the browser
         # reports the 404 it expects there.
         probe = re.search(
-            r"/(tokens|graphs|concepts|study|library)/_stcore/(health|host-config)$",
+            r"/(tokens|graphs|concepts|images|study|library)/_stcore/(health|host-config)$",
             message.location["url"],
         )
         if message.type == "error" and not probe:
