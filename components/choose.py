@@ -52,6 +52,9 @@ def model(family: Family, prefix: str) -> ModelRef | None:
             return None
         return ModelRef(source="hub", name=hub_id, revision=revision or None, precision=precision)
     ref = refs[picked].model_copy(update={"precision": precision})
+    note = next((p.note for p in family.presets if ref.source == "preset" and p.id == ref.name), "")
+    if note:
+        st.caption(note)
     if ref.source == "preset" and settings().warm and not engine().workers():
         # The first explanation then waits for less: unpacking takes longer than choosing.
         engine().prepare(ref, family.id, "warm")

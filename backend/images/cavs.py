@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 
+from backend.images.clusters import unit
+
 REFITS = 10
 
 
@@ -72,7 +74,7 @@ def cav(
         truth = np.repeat([1, 0], [len(inside), len(outside)])
         auc = float(roc_auc_score(truth, np.concatenate([inside, outside])))
     mean = positive.mean(axis=0) - both.mean(axis=0)
-    return Cav(vector, _unit(mean), np.array(again), np.array(chance), auc)
+    return Cav(vector, unit(mean), np.array(again), np.array(chance), auc)
 
 
 def _negatives(
@@ -95,11 +97,7 @@ def _fitted(one: np.ndarray, other: np.ndarray, generator: np.random.Generator) 
     model = LogisticRegression(
         C=1.0, class_weight="balanced", max_iter=500, random_state=int(generator.integers(2**31))
     )
-    return _unit(model.fit(x, y).coef_[0])
-
-
-def _unit(vector: np.ndarray) -> np.ndarray:
-    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
+    return unit(model.fit(x, y).coef_[0])
 
 
 def significance(own: np.ndarray, chance: np.ndarray, tests: int) -> float:

@@ -85,10 +85,11 @@ def clusters(e: np.ndarray, view: np.ndarray, source: np.ndarray, k: int, seed: 
     member = np.full(len(e), -1)
     for number, inside in enumerate(kept):
         member[inside] = number
-    means = [_unit(e[inside].mean(axis=0)) for inside in (*kept, *left)]
+    means = [unit(e[inside].mean(axis=0)) for inside in (*kept, *left)]
     every = np.array(means).reshape(-1, e.shape[1])
     return Clusters(member, every[: len(kept)], every, silhouettes, tuple(dropped))
 
 
-def _unit(vector: np.ndarray) -> np.ndarray:
+def unit(vector: np.ndarray) -> np.ndarray:
+    """The vector at length 1; nothing stays nothing."""
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))

@@ -21,7 +21,7 @@ from backend.explainer import Run
 from backend.images import bases, concept_quality, masking, tail
 from backend.images.bases import Basis
 from backend.images.cavs import Cav, cav, significance
-from backend.images.clusters import Clusters, clusters
+from backend.images.clusters import clusters
 from backend.images.concept_space import ConceptSpace
 from backend.images.explanation import ImageExplanation, Photos
 from backend.images.regions import regions
@@ -67,6 +67,17 @@ class _Pieces:
     e: np.ndarray
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Grouped:
+    """Views, their tensor [V, 3, h, w], their pieces, the concept of each piece, and directions."""
+
+    seen: Views
+    x: torch.Tensor
+    pieces: _Pieces
+    member: np.ndarray
+    cavs: list[Cav]
+
+
 def discover(model: Any, photos: Photos, label: int, parameters: Any, run: Run) -> Discovered:
     """Find the concepts of a class.
 
@@ -98,8 +109,12 @@ def discover(model: Any, photos: Photos, label: int, parameters: Any, run: Run) 
             "Bring more pictures of the class, or ask for fewer groups.",
         )
     member = np.array([kept.index(m) if m in kept else -1 for m in member.tolist()])
-    return _told(model, photos, label, parameters, run,
-                 (seen, x, pieces, member, found, groups, dropped, probe, way))  # fmt: skip
+    grouped = _Grouped(seen, x, pieces, member, found)
+    arrays, values = _told(model, photos, label, parameters, grouped, run)
+    values["masking"] = {"chosen": way, **probe}
+    values["silhouettes"] = {str(k): s for k, s in groups.silhouettes.items()}
+    values["dropped"] = list(dropped)
+    return Discovered(arrays, values)
 
 
 def _masking(model: Any, asked: str, run: Run) -> tuple[masking.Masking, dict[str, Any]]:
@@ -165,13 +180,11 @@ def _directions(
 
 
 def _told(
-    model: Any, photos: Photos, label: int, parameters: Any, run: Run, parts: tuple[Any, ...]
-) -> Discovered:
-    seen: Views
-    pieces: _Pieces
-    cavs: list[Cav]
-    groups: Clusters
-    seen, x, pieces, member, cavs, groups, dropped, probe, way = parts
+    model: Any, photos: Photos, label: int, parameters: Any, grouped: _Grouped, run: Run
+) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and values of the concepts that are left."""
+    seen, x, pieces = grouped.seen, grouped.x, grouped.pieces
+    member, cavs = grouped.member, grouped.cavs
     maps = np.concatenate(
         [tail.features(model, x[i : i + model.at_once], run).double().cpu().numpy()
          for i in range(0, len(x), model.at_once)]
@@ -216,28 +229,23 @@ def _told(
         "prototypes": prototypes,
         "outlines": outlines,
     }
-    return Discovered(
-        arrays,
-        {
-            "label": label,
-            "name": model.names[label],
-            "masking": {"chosen": way, **probe},
-            "pieces": len(pieces.view),
-            "silhouettes": {str(k): s for k, s in groups.silhouettes.items()},
-            "dropped": list(dropped),
-            "by_picture": seen.by_picture,
-            "few": seen.few,
-            "class_pictures": len(np.unique(seen.source[own])),
-            "class_views": len(own),
-            "other_views": len(seen) - len(own),
-            "basis": basis.kind,
-            "bases": tried,
-            "explained": float(adds[held][:, order].sum() / total[held].sum()),
-            "origin": "mean" if origin.any() else "zero",
-            "concepts": [rows[c] for c in order.tolist()],
-            "names": [photos.names[i] for i in seen.source.tolist()],
-        },
-    )
+    values = {
+        "label": label,
+        "name": model.names[label],
+        "pieces": len(pieces.view),
+        "by_picture": seen.by_picture,
+        "few": seen.few,
+        "class_pictures": len(np.unique(seen.source[own])),
+        "class_views": len(own),
+        "other_views": len(seen) - len(own),
+        "basis": basis.kind,
+        "bases": tried,
+        "explained": float(adds[held][:, order].sum() / total[held].sum()),
+        "origin": "mean" if origin.any() else "zero",
+        "concepts": [rows[c] for c in order.tolist()],
+        "names": [photos.names[i] for i in seen.source.tolist()],
+    }
+    return arrays, values
 
 
 def _origin(model: Any, x: torch.Tensor, maps: np.ndarray, label: int, run: Run) -> np.ndarray:

@@ -45,7 +45,7 @@ EXAMPLES: tuple[Photo, ...] = (
     ),
     Photo(
         "coffee", "A cup of coffee", "skimage", "data/coffee.png",
-        "An espresso it is surer of than of most. Is it the cup, the foam or the spoon?",
+        "An espresso. Is it the cup, the foam or the spoon?",
     ),
     Photo(
         "motorcycle", "A motorcycle", "skimage", "data/motorcycle_left.png",
@@ -53,11 +53,11 @@ EXAMPLES: tuple[Photo, ...] = (
     ),
     Photo(
         "rocket", "A rocket", "skimage", "data/rocket.jpg",
-        "It says missile. Does it look at the rocket, or at the tower and the smoke?",
+        "Is it the rocket that decides, or the tower and the smoke?",
     ),
     Photo(
         "flower", "A flower", "sklearn", "datasets/images/flower.jpg",
-        "A dahlia, which it takes for a daisy.",
+        "A dahlia. Most classifiers know daisies better.",
     ),
     Photo(
         "palace", "A palace", "sklearn", "datasets/images/china.jpg",
@@ -69,7 +69,7 @@ EXAMPLES: tuple[Photo, ...] = (
     ),
     Photo(
         "astronaut", "An astronaut", "skimage", "data/astronaut.png",
-        "It is wrong here, with little doubt: what did it look at?",
+        "Few classifiers have a class for her: what do they look at instead?",
     ),
 )  # fmt: skip
 
