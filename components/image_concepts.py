@@ -14,7 +14,7 @@ from backend.images.explanation import ImageExplanation
 from components.compare import Item
 from components.figures import concepts_seen, image_map
 from components.figures.concepts_seen import name
-from components.plain import plain
+from components.plain import counted, plain
 from components.session import engine, explanation, theme_name
 
 BESIDE = 3
@@ -63,7 +63,8 @@ def _summary(found: ImageExplanation) -> None:
     held = "pictures" if values["by_picture"] else "views of the same pictures"
     st.markdown(
         f"**{len(values['concepts'])} concepts of {plain(values['name'])}**, found in "
-        f"{values['class_views']} views of {values['class_pictures']} pictures; measured on "
+        f"{counted(values['class_views'], 'view')} of "
+        f"{counted(values['class_pictures'], 'picture')}; measured on "
         f"held-out {held}."
     )
     if not values["by_picture"]:
@@ -139,7 +140,8 @@ def _cards(found: ImageExplanation, seen: ImageExplanation) -> None:
                 st.image(montage(found, c))
                 row = rows[c]
                 st.caption(
-                    f"{row['pieces']} pieces in {row['views']} views of {row['sources']} pictures"
+                    f"{counted(row['pieces'], 'piece')} in {counted(row['views'], 'view')} of "
+                    f"{counted(row['sources'], 'picture')}"
                 )
 
 

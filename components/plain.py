@@ -8,6 +8,11 @@ import re
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=])")
 
 
+def counted(count: int, noun: str) -> str:
+    """`3 pictures`, `1 picture`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def plain(text: str) -> str:
     """The text as Markdown that shows exactly these characters, on one line."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))

@@ -126,7 +126,8 @@ def matrix(
     shown = np.flatnonzero(of_class) if what == "contributions" else np.arange(len(of_class))
     z = concepts.arrays[what][shown].T.astype(np.float64)
     if what == "presence":
-        z = z / np.maximum(concepts.arrays["thresholds"][:, None], 1e-12)
+        most = z.max(axis=1, keepdims=True)
+        z = np.where(most > 0, np.maximum(z, 0) / np.where(most > 0, most, 1), 0)
     reach = float(np.abs(z).max()) or 1.0
     scale = sequential(look) if what == "presence" else diverging(look)
     ends = (0.0, reach) if what == "presence" else (-reach, reach)
@@ -147,7 +148,7 @@ def matrix(
     )
     few = len(names) <= 24
     numbered(figure, [escape(shorten(n, 14)) if few else "" for n in names], labels, tilt=-50)
-    unit = "presence, in thresholds" if what == "presence" else "added to the logit"
+    unit = "presence, of its most" if what == "presence" else "added to the logit"
     figure.update_layout(coloraxis=color_axis(look, scale, ends, unit))
     count = int(of_class[shown].sum())
     notes = [f"The first {count} columns are views of the class."] if count < len(shown) else []

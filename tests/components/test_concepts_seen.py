@@ -8,6 +8,7 @@ import pytest
 from backend.images.explanation import ImageExplanation
 from components.figures import concepts_seen
 from components.image_concepts import montage
+from components.plain import counted
 
 
 @pytest.fixture
@@ -94,9 +95,16 @@ def found():
     )
 
 
-def test_the_matrix_of_presence_is_in_thresholds(found):
+def test_the_matrix_of_presence_is_relative_to_the_most_of_each_concept(found):
+    found.arrays["thresholds"][:] = [0, -1]  # a concept may be above its threshold everywhere
+    found.arrays["presence"][0, 1] = -0.5
     figure = concepts_seen.matrix(found)
-    np.testing.assert_allclose(figure.data[0].z, [[2, 4, 2, 0], [0, 0, 1, 3]])
+    np.testing.assert_allclose(figure.data[0].z, [[0.5, 1, 0.5, 0], [0, 0, 1 / 3, 1]])
+    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (0, 1)
+
+
+def test_one_is_counted_without_an_s():
+    assert (counted(1, "picture"), counted(2, "picture")) == ("1 picture", "2 pictures")
 
 
 def test_the_matrix_of_contributions_has_the_class_alone(found):
