@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
+from backend.explanation import ModelRef, Request
+from components import compare, jobs
+
 
 def page() -> None:
     import streamlit as st
@@ -34,3 +37,20 @@ def test_a_job_that_ends_while_the_page_is_drawn_is_waited_for_and_not_called_lo
     assert not app.exception
     assert not app.warning
     assert "waiting for 1" in [c.value for c in app.caption]
+
+
+def test_what_stands_on_nothing_is_submitted_first_and_the_order_shown_is_kept(monkeypatch) -> None:
+    plain = Request(
+        family="concepts", explainer="random", model=ModelRef(name="table"), input="0" * 64
+    )
+    resting = plain.model_copy(update={"seed": 1, "subject": plain})
+    submitted: list[int] = []
+
+    def hold(request: Request) -> str:
+        submitted.append(request.seed)
+        return "not run here"
+
+    monkeypatch.setattr(jobs, "hold", hold)
+    found = compare.items([resting, plain])
+    assert submitted == [0, 1]
+    assert [item.request.seed for item in found] == [1, 0]
