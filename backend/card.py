@@ -18,6 +18,10 @@ _FOLDER = (
     "The model is a folder of the machine that computed this: allow it with VITRINE_MODEL_FOLDERS, "
     "or write its path after --model."
 )
+_MADE = (
+    "The model was made on a page: it is in the store of the app that computed this, and only "
+    "there does the command find it. A model folder with such a head is written by `fit-head`."
+)
 _STYLE = """
 :root { color-scheme: light dark; --ink: #17212b; --muted: #566573; --line: #d5dce3;
   --paper: #fff; --soft: #f4f6f8; }
@@ -97,6 +101,8 @@ def card(
     ]
     if source.request.model.source == "folder":
         parts.append(f"<p>{_text(_FOLDER)}</p>")
+    if source.request.model.source == "made":
+        parts.append(f"<p>{_text(_MADE)}</p>")
     if attachment is not None:
         parts.append(f"<p>Save this as <code>{_text(attachment.name)}</code> first:</p>")
         parts.append(f"<pre>{_text(attachment.content)}</pre>")

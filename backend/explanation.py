@@ -34,9 +34,12 @@ class Reinitialised(Frozen):
 
 
 class ModelRef(Frozen):
-    """Which model, never a server path: a folder is named by its name in the configuration."""
+    """Which model, never a server path: a folder is named by its name in the configuration.
 
-    source: Literal["preset", "hub", "folder"] = "preset"
+    One that was made on a page is named by the key of what made it (`backend.made`).
+    """
+
+    source: Literal["preset", "hub", "folder", "made"] = "preset"
     name: Annotated[str, Field(min_length=1, max_length=200)]
     revision: Annotated[str, Field(pattern=r"^[\w./-]{1,100}$")] | None = None
     precision: Precision = "float32"

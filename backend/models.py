@@ -18,6 +18,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from backend import made
 from backend.bundle import digest
 from backend.errors import ModelError, ModelNotReady
 from backend.explainer import Family, Preset, Progress
@@ -55,6 +56,8 @@ def find_folder(ref: ModelRef, family: Family, settings: Settings) -> Path | Non
                 f"(there: {listed})."
             )
         return folders[ref.name]
+    if ref.source == "made":
+        return made.find(ref.name, settings)
     return _snapshot(ref, settings)
 
 

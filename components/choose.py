@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -18,9 +18,16 @@ _HUB = "Hub id…"
 _PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
 
 
-def model(family: Family, prefix: str) -> ModelRef | None:
-    """Pick a preset, a folder the operator allowed, or a hub id; None until an id is typed."""
+def model(
+    family: Family, prefix: str, made: Mapping[str, ModelRef] | None = None
+) -> ModelRef | None:
+    """Pick a preset, a folder the operator allowed, or a hub id; None until an id is typed.
+
+    Args:
+        made: models that were made on the page, by their titles.
+    """
     refs = {_model_label(family, ref): ref for ref in offered(family, settings())}
+    refs.update(made or {})
     options = [*refs, _HUB] if settings().hub != "off" else list(refs)
     picked = st.selectbox("Model", options, key=f"{prefix}.model", persist_state="session")
     hub_id = revision = ""
@@ -61,14 +68,18 @@ def model(family: Family, prefix: str) -> ModelRef | None:
     return ref
 
 
-def seed_model(family: Family, prefix: str, ref: ModelRef) -> None:
-    """Set the widgets of `model` before they are drawn, as a permalink asks."""
+def seed_model(family: Family, prefix: str, ref: ModelRef, title: str = "") -> None:
+    """Set the widgets of `model` before they are drawn, as a permalink asks.
+
+    Args:
+        title: of a model that was made on the page.
+    """
     if ref.source == "hub":
         st.session_state[f"{prefix}.model"] = _HUB
         st.session_state[f"{prefix}.hub"] = ref.name
         st.session_state[f"{prefix}.revision"] = ref.revision or ""
     else:
-        st.session_state[f"{prefix}.model"] = _model_label(family, ref)
+        st.session_state[f"{prefix}.model"] = title or _model_label(family, ref)
     st.session_state[f"{prefix}.precision"] = ref.precision
 
 

@@ -15,6 +15,7 @@ from components import (
     export,
     image_concepts,
     image_grounds,
+    image_head,
     image_sanity,
     image_source,
     image_stable,
@@ -31,7 +32,9 @@ PREFIX = "i"
 
 def seed(comparison: Comparison) -> None:
     """Set the page's widgets as the opened comparison has them."""
-    choose.seed_model(FAMILY, PREFIX, comparison.model)
+    made = comparison.model.source == "made"
+    title = image_head.title(comparison.model, FAMILY) if made else ""
+    choose.seed_model(FAMILY, PREFIX, comparison.model, title)
     choose.seed_explainers(FAMILY, PREFIX, comparison.choices)
     image_source.seed(comparison, PREFIX)
 
@@ -42,12 +45,16 @@ st.caption(FAMILY.summary)
 opened = permalink.shown("images", seed)
 
 model_column, input_column, explainer_column = st.columns([1.2, 1.45, 1.4], gap="medium")
-with model_column, st.container(border=True):
+with model_column:
+    model_box = st.container(border=True)
+with model_box:
     step(1, "Model")
-    model = choose.model(FAMILY, PREFIX)
+    base = choose.model(FAMILY, PREFIX, image_head.known(opened, FAMILY, PREFIX))
 with input_column, st.container(border=True):
     step(2, "Input")
     given = image_source.given(opened, PREFIX)
+with model_box:
+    model = image_head.fitted(base, given, FAMILY, PREFIX)
 with explainer_column, st.container(border=True):
     step(3, "Explainers")
     choices = choose.explainers(FAMILY, PREFIX)

@@ -86,6 +86,8 @@ def model(given: str | None, precision: Precision, family: Family) -> ModelRef:
             return ModelRef(source="hub", name=name, revision=revision or None, precision=precision)
         if given.startswith("folder:"):
             return ModelRef(source="folder", name=given[7:], precision=precision)
+        if given.startswith("made:"):
+            return ModelRef(source="made", name=given[5:], precision=precision)
         if (Path(given) / "config.json").is_file():
             return ModelRef(source="folder", name=Path(given).resolve().name, precision=precision)
         if os.sep in given:
