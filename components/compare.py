@@ -36,9 +36,9 @@ class Item:
 def items(requests: Sequence[Request]) -> tuple[Item, ...]:
     """Submit or rejoin the job of each request.
 
-    Those that stand on nothing come first: a quick map does not wait for another's preparation.
+    Those that need no preparation come first: a quick map does not wait for another's.
     """
-    first = sorted(range(len(requests)), key=lambda i: bool(requests[i].behind))
+    first = sorted(range(len(requests)), key=lambda i: _prepared(requests[i]))
     held = {i: jobs.hold(requests[i]) for i in first}
     found = []
     for i, request in enumerate(requests):
@@ -56,6 +56,11 @@ def items(requests: Sequence[Request]) -> tuple[Item, ...]:
             )
         )
     return tuple(found)
+
+
+def _prepared(request: Request) -> bool:
+    """Whether it stands on a preparation, which may take long."""
+    return request.subject is not None and find(request.subject).role == "preparation"
 
 
 def cancel_button(compared: Sequence[Item], key: str) -> None:

@@ -39,11 +39,15 @@ def test_a_job_that_ends_while_the_page_is_drawn_is_waited_for_and_not_called_lo
     assert "waiting for 1" in [c.value for c in app.caption]
 
 
-def test_what_stands_on_nothing_is_submitted_first_and_the_order_shown_is_kept(monkeypatch) -> None:
+def test_what_needs_no_preparation_is_submitted_first_and_the_order_shown_is_kept(
+    monkeypatch,
+) -> None:
     plain = Request(
         family="concepts", explainer="random", model=ModelRef(name="table"), input="0" * 64
     )
-    resting = plain.model_copy(update={"seed": 1, "subject": plain})
+    trained = plain.model_copy(update={"explainer": "train_cbm"})
+    resting = plain.model_copy(update={"seed": 1, "subject": trained})
+    score = plain.model_copy(update={"seed": 2, "subject": plain})
     submitted: list[int] = []
 
     def hold(request: Request) -> str:
@@ -51,6 +55,6 @@ def test_what_stands_on_nothing_is_submitted_first_and_the_order_shown_is_kept(m
         return "not run here"
 
     monkeypatch.setattr(jobs, "hold", hold)
-    found = compare.items([resting, plain])
-    assert submitted == [0, 1]
-    assert [item.request.seed for item in found] == [1, 0]
+    found = compare.items([resting, score, plain])
+    assert submitted == [2, 0, 1]
+    assert [item.request.seed for item in found] == [1, 2, 0]

@@ -126,11 +126,11 @@ def test_a_cancelled_job_may_be_asked_for_again(engine, ask):
 
 @pytest.mark.parametrize("explainer", ["noise", "stubborn"])
 def test_deadline(engines, ask, explainer):
-    engine = engines(job_deadline_s=1.5)
+    engine = engines(job_deadline_s=4.0)  # a busy machine starts the next worker in less
     job = engine.submit(ask(engine, explainer, pause=60.0))
-    finished(job, "failed", 6)
-    assert "Stopped after 2 seconds (VITRINE_JOB_DEADLINE_S)" in job.error
-    assert 1.4 < job.seconds < 4
+    finished(job, "failed", 12)
+    assert "Stopped after 4 seconds (VITRINE_JOB_DEADLINE_S)" in job.error
+    assert 3.9 < job.seconds < 9
     finished(engine.submit(ask(engine)))
 
 
