@@ -241,7 +241,7 @@ def test_another_sample_is_another_target_and_another_address(page: Open) -> Non
     assert f"Sample {second.sample}" in [c.value for c in app.caption]
     assert not np.allclose(results(app)[0].arrays["scores"], scores)
 
-    settle(app, lambda a: len(a.dataframe) == 1)
+    settle(app, lambda a: [len(one.value) for one in a.dataframe] == [3])
     assert list(app.dataframe[0].value["method"]) == [
         "Concept contributions", "Flip one concept", "random",
     ]  # fmt: skip

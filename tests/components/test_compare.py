@@ -39,7 +39,7 @@ def test_a_job_that_ends_while_the_page_is_drawn_is_waited_for_and_not_called_lo
     assert "waiting for 1" in [c.value for c in app.caption]
 
 
-def test_what_needs_no_preparation_is_submitted_first_and_the_order_shown_is_kept(
+def test_what_needs_no_preparation_is_submitted_first_and_shown_in_its_place(
     monkeypatch,
 ) -> None:
     plain = Request(
