@@ -25,7 +25,7 @@ from playwright.sync_api import (
 )
 
 # A busy machine draws a page in more than the five seconds that are the default.
-expect.set_options(timeout=120_000)
+expect.set_options(timeout=300_000)
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
@@ -64,7 +64,7 @@ class Watch:
         # Streamlit's client looks for the server below a page's own address first, and the browser
         # reports the 404 it expects there.
         probe = re.search(
-            r"/(tokens|graphs|concepts|images|study|library)/_stcore/(health|host-config)$",
+            r"/(tokens|graphs|concepts|images|policies|study|library)/_stcore/(health|host-config)$",
             message.location["url"],
         )
         if message.type == "error" and not probe:
@@ -129,6 +129,6 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     made = chromium.new_context(
         viewport={"width": 1440, "height": 1000}, accept_downloads=True, locale="en-GB"
     )
-    made.set_default_timeout(120_000)
+    made.set_default_timeout(300_000)
     yield made
     made.close()

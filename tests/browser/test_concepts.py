@@ -44,7 +44,7 @@ def model(page: Page, name: str) -> None:
 
 def panels(page: Page) -> None:
     """Wait for the four panels and, below them, the gains of the first slice."""
-    expect(page.locator(PLOT)).to_have_count(5, timeout=240_000)
+    expect(page.locator(PLOT)).to_have_count(5)
     for name in ("CB-SLICE", "Domino", "K-means", "Random slices"):
         expect(page.locator("strong", has_text=re.compile(f"^{name}$"))).to_have_count(1)
 
@@ -133,7 +133,7 @@ def test_every_tab_draws_and_the_result_is_taken_away(
     page.goto(link)
     panels(page)
     page.get_by_role("tab", name="Known groups").click()
-    expect(page.locator(PLOT)).to_have_count(6, timeout=120_000)
+    expect(page.locator(PLOT)).to_have_count(6)
     page.get_by_role("tab", name="Two slicings").click()
     expect(page.get_by_text(re.compile("^Adjusted Rand index"))).to_be_visible()
     page.get_by_role("tab", name="How they were found").click()
@@ -164,14 +164,14 @@ def test_one_decision_steps_through_samples(
     page.get_by_role("button", name="Explain", exact=True).click()
     stepper = page.get_by_role("spinbutton", name=re.compile("^Sample, 1 to"))
     expect(stepper).to_have_value("1")
-    expect(page.locator(PLOT)).to_have_count(6, timeout=120_000)
+    expect(page.locator(PLOT)).to_have_count(6)
     before, was = page.url, page.get_by_text(re.compile(r"^Sample \d+$")).inner_text()
     for _ in range(3):
         page.get_by_role("button", name="Increment").last.click()
     expect(stepper).to_have_value("4")
     expect(page).not_to_have_url(before)
     expect(page.get_by_text(was, exact=True)).to_have_count(0)
-    expect(page.locator(PLOT)).to_have_count(6, timeout=120_000)
+    expect(page.locator(PLOT)).to_have_count(6)
     assert watch.outbound == []
     assert watch.errors == []
 

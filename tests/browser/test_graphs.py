@@ -39,7 +39,7 @@ def link(app: Served, chromium: Browser) -> str:
 
 def panels(page: Page) -> None:
     """Wait for the four panels and, below them, the three figures of the scales."""
-    expect(page.locator(PLOT)).to_have_count(7, timeout=240_000)
+    expect(page.locator(PLOT)).to_have_count(7)
     for name in ("MSExplainer", "GNNExplainer", "PGExplainer", "Saliency"):
         expect(page.locator("strong", has_text=re.compile(f"^{name}$"))).to_have_count(1)
 
@@ -89,7 +89,7 @@ def test_scores_and_files(link: str, context: BrowserContext, tmp_path: Path) ->
     page.goto(link)
     panels(page)
     page.get_by_role("tab", name="Faithfulness").click()
-    expect(page.get_by_text("scores still to come")).to_have_count(0, timeout=120_000)
+    expect(page.get_by_text("scores still to come")).to_have_count(0)
     expect(page.get_by_text("Keeping and deleting edges").first).to_be_visible()
     page.get_by_role("tab", name="Export").click()
     rows = list(csv.DictReader(download(page, "CSV", tmp_path).open(encoding="utf-8")))

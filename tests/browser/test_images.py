@@ -42,7 +42,7 @@ def link(app: Served, chromium: Browser) -> str:
 
 def drawn(page: Page) -> None:
     """Wait for the four panels and the three figures of the concepts."""
-    expect(page.locator(PLOT)).to_have_count(7, timeout=240_000)
+    expect(page.locator(PLOT)).to_have_count(7)
     for name in ("ConEx", "Grad-CAM", "Integrated Gradients", "RISE"):
         expect(page.locator("strong", has_text=re.compile(f"^{name}$"))).to_have_count(1)
 

@@ -15,6 +15,8 @@ from tests.browser.steps import NARROW, PLOT, download, pick, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+INPUTS = 6
+
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -26,6 +28,18 @@ def read(page: Page) -> None:
     """Wait until every input is there."""
     expect(page.get_by_text("Click a cell to open the explanation behind it.")).to_be_visible()
     settled(page)
+
+
+def run(page: Page, app: Served) -> None:
+    """Ask for a small study of the concepts of a bundled model."""
+    page.goto(f"{app.url}/study")
+    page.get_by_role("radio", name="Concepts").click()
+    pick(page, "Model", "Exclusive or")
+    few = page.get_by_role("spinbutton", name="Inputs at most")
+    few.fill(str(INPUTS))
+    few.press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Run", exact=True).click()
 
 
 def second_cell(page: Page, link: Locator) -> None:
@@ -53,15 +67,12 @@ def test_a_study_is_run_read_taken_away_and_opened(
     watch = Watch()
     page = context.new_page()
     watch.follow(page, app.url)
-    page.goto(f"{app.url}/study")
-    page.get_by_role("radio", name="Concepts").click()
-    pick(page, "Model", "Exclusive or")
-    page.get_by_role("button", name="Run", exact=True).click()
+    run(page, app)
     expect(page).to_have_url(re.compile(r"c=[0-9a-f]{64}"))
     read(page)
 
     rows = list(csv.DictReader(download(page, "inputs.csv", tmp_path).open(encoding="utf-8")))
-    assert len(rows) == 20 * 5
+    assert len(rows) == INPUTS * 5
     report = download(page, "study.html", tmp_path)
     other = chromium.new_context(offline=True)
     shown = other.new_page()
@@ -86,10 +97,7 @@ def test_the_address_is_the_study_also_on_a_telephone(
     app: Served, chromium: Browser, context: BrowserContext
 ) -> None:
     page = context.new_page()
-    page.goto(f"{app.url}/study")
-    page.get_by_role("radio", name="Concepts").click()
-    pick(page, "Model", "Exclusive or")
-    page.get_by_role("button", name="Run", exact=True).click()
+    run(page, app)
     read(page)
     other = chromium.new_context(viewport=NARROW, color_scheme="dark")
     small = other.new_page()

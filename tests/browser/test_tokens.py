@@ -22,7 +22,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def panels(page: Page) -> None:
     """Wait until the four default explainers have drawn their strips (and the answer its own)."""
-    expect(page.locator(".strip")).to_have_count(5, timeout=240_000)
+    expect(page.locator(".strip")).to_have_count(5)
 
 
 def test_fresh_store_to_export(
@@ -54,7 +54,7 @@ def test_fresh_store_to_export(
     second = other.new_page()
     watch.follow(second, app.url)
     second.goto(link)
-    expect(second.locator(".strip")).to_have_count(5, timeout=60_000)
+    expect(second.locator(".strip")).to_have_count(5)
     other.close()
     assert watch.outbound == []
     assert watch.errors == []
@@ -142,7 +142,7 @@ def test_library_opens_a_result_in_its_page(app: Served, context: BrowserContext
     panels(page)
     page.get_by_role("link", name="Home").click()
     expect(page.get_by_role("heading", name="Latest results")).to_be_visible(timeout=60_000)
-    expect(page.locator(".strip")).to_have_count(0, timeout=60_000)
+    expect(page.locator(".strip")).to_have_count(0)
     page.get_by_role("button", name=re.compile("Leave one out")).first.click()
     expect(page).to_have_url(re.compile(r"/tokens\?c=[0-9a-f]{64}"))
-    expect(page.locator(".strip")).to_have_count(2, timeout=120_000)
+    expect(page.locator(".strip")).to_have_count(2)
