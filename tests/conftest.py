@@ -32,6 +32,15 @@ def tiny():
     return model
 
 
+@pytest.fixture(scope="session")
+def made_ready(tmp_path_factory):
+    """Bundled models made ready in this run: a store that links to it trains none again."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made-ready"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture
 def fake_run():
     """A run that records progress, warnings and passes."""

@@ -26,8 +26,12 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def fresh(
+    tmp_path: Path, tiny_folder: Path, made_ready: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """A store of its own, and the tiny model as the only folder a page may offer."""
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "models").symlink_to(made_ready)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("VITRINE_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("VITRINE_MODEL_FOLDERS", str(tiny_folder))

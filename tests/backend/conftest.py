@@ -13,9 +13,11 @@ from tests.fake import Drawn
 
 
 @pytest.fixture(scope="module")
-def one_store(tmp_path_factory) -> Path:
+def one_store(tmp_path_factory, made_ready) -> Path:
     """One store for all tests of a module, so that a model is trained once."""
-    return tmp_path_factory.mktemp("store")
+    store = tmp_path_factory.mktemp("store")
+    (store / "models").symlink_to(made_ready)
+    return store
 
 
 @pytest.fixture

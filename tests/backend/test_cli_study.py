@@ -18,11 +18,11 @@ from backend.graphs.graph_metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 FIVE = "saliency,integrated_gradients,edge_occlusion,gnn_explainer,random_edges"
+ITEMS, KILLED_AFTER = 12, 6
 STUDY = (
-    "study", "graphs", "--example", "nitro_amine", "--epochs", "1", "--items", "30",
+    "study", "graphs", "--example", "nitro_amine", "--epochs", "1", "--items", str(ITEMS),
     "--explainer", FIVE, "--set", "gnn_explainer.epochs=5",
 )  # fmt: skip
-KILLED_AFTER = 15
 SMALL = ("study", "graphs", "--example", "mutag", "--epochs", "2", "--items", "6")
 
 
@@ -56,23 +56,23 @@ def rows(folder: Path, *without: str) -> list[dict[str, str]]:
 def test_a_study_killed_half_way_goes_on_and_its_table_is_the_uninterrupted_one(tmp_path):
     killed = start(tmp_path / "one", tmp_path / "out", tmp_path)
     for line in killed.stderr:
-        if line.startswith(f"{KILLED_AFTER} of 30"):
+        if line.startswith(f"{KILLED_AFTER} of {ITEMS}"):
             break
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "out" / "inputs.csv").exists()
-    # Thirty inputs, each by five methods and six scores.
+    # Each input by five methods and six scores.
     resumed = finish(tmp_path / "one", tmp_path / "out", tmp_path)
-    assert resumed["inputs"] == 30
+    assert resumed["inputs"] == ITEMS
     assert resumed["stored"] >= (KILLED_AFTER - 1) * 11
-    assert resumed["stored"] + resumed["computed"] == 30 * 11
-    assert resumed["computed"] <= (30 - KILLED_AFTER + 1) * 11
+    assert resumed["stored"] + resumed["computed"] == ITEMS * 11
+    assert resumed["computed"] <= (ITEMS - KILLED_AFTER + 1) * 11
     whole = finish(tmp_path / "other", tmp_path / "whole", tmp_path)
-    assert (whole["stored"], whole["computed"]) == (0, 30 * 11)
+    assert (whole["stored"], whole["computed"]) == (0, ITEMS * 11)
     assert rows(tmp_path / "out", "seconds") == rows(tmp_path / "whole", "seconds")
     again = finish(tmp_path / "one", tmp_path / "again", tmp_path)
-    assert (again["computed"], again["stored"]) == (0, 30 * 11)
+    assert (again["computed"], again["stored"]) == (0, ITEMS * 11)
     for name in ("inputs.csv", "means.csv", "study.tex", "study.html"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
 
