@@ -129,6 +129,21 @@ class Collecting(Frozen):
     )
 
 
+class Training(Frozen):
+    """How an agent is trained where none comes with its environment."""
+
+    HEADING: ClassVar = "How the agent is trained"
+
+    share: Annotated[float, Field(ge=0.02, le=10)] = Field(
+        1.0,
+        title="Length",
+        description="Times as many steps as the environment's own recipe takes.",
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(
+        0, title="Seed", description="Decides first weights, start states and exploration."
+    )
+
+
 class PolicyTarget(Frozen):
     """What is explained: one moment, and the action that was or was not taken there.
 
@@ -136,6 +151,8 @@ class PolicyTarget(Frozen):
     for the experience, and put that in the place of the input; explainers need only the rest.
     """
 
+    training: Training | None = None
+    """None where the agent comes with the environment or with the experience."""
     collecting: Collecting | None = None
     episode: Annotated[int, Field(ge=0)] | None = None
     """None is the first one."""
