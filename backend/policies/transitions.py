@@ -1,4 +1,8 @@
-"""Transitions as the learners read them: which rows, which are held out, what can be tested."""
+"""Transitions made ready for learning: sources, targets, and rows that are held out.
+
+Sources are the state variables and the action; targets are the next state's variables and the
+reward. Numeric variables are told by how they change, others by the value they take.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +12,45 @@ from collections.abc import Sequence
 import numpy as np
 
 from backend.errors import InputError
+from backend.policies.coding import columns
 from backend.policies.explanation import Experience, Variable
 
 ACTION, REWARD = "action", "reward"
-FEWEST = 50
-"""Transitions below which nothing is learned."""
-BLOCKS = 20
-"""Into so many groups of whole episodes the rows are put; the bootstrap draws groups."""
-FEWEST_EPISODES = 6
-"""With fewer, stretches of consecutive steps take the place of episodes."""
-FEWEST_OTHER = 10
-"""Rows that must hold another value than the most frequent one."""
-SMALLEST_SPREAD = 1e-4
-"""Standard deviation over the largest magnitude, below which a variable does not move."""
+HELD_OUT = 0.3
+"""Share of the transitions that models are tried on."""
+FEWEST = 60
+"""Transitions that a graph can be learned from."""
+STILL = 1e-9
+"""A deviation under this, relative to the size of the values, is none."""
+RARE = 15
+"""Rows that a value of a binary variable or an action needs."""
+BLOCK = 50
+"""Transitions that are held out together where there are few episodes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transitions:
-    """N transitions of S state variables. Sources: the variables, then the action (index S).
-
-    Targets: the variables after the action, then the reward (index S).
+    """N transitions of S state variables and A actions.
 
     Attributes:
-        states: [N, S] float64. actions: [N] int64.
-        outcomes: [N, S + 1] float64, next states and reward.
-        episodes: [N] int64. rows: [N] int64, which transition of the experience.
-        blocks: [N] int64, group of whole episodes. held_out: [N] bool, whole blocks.
-        notes: sentences on what was left out and what cannot be tested.
+        states, next_states: [N, S] float64. actions: [N] int. rewards: [N] float64.
+        groups: [N] int, rows that are drawn together by a bootstrap: episodes or blocks of them.
+        held: [N] bool, rows that models are tried on.
+        still: [S + 1] bool, sources that never move (or hardly ever, if they have two values).
+        flat: [S + 1] bool, targets that never move.
+        notes: what a person should know of the data.
     """
 
-    states: np.ndarray
-    actions: np.ndarray
-    outcomes: np.ndarray
-    episodes: np.ndarray
-    rows: np.ndarray
-    blocks: np.ndarray
-    held_out: np.ndarray
     variables: tuple[Variable, ...]
     action_names: tuple[str, ...]
+    states: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    next_states: np.ndarray
+    groups: np.ndarray
+    held: np.ndarray
+    still: np.ndarray
+    flat: np.ndarray
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -53,193 +58,146 @@ class Transitions:
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """Names of the S + 1 sources."""
-        return (*(variable.name for variable in self.variables), ACTION)
+        return (*(v.name for v in self.variables), ACTION)
 
     @property
     def target_names(self) -> tuple[str, ...]:
-        """Names of the S + 1 targets."""
-        return (*(variable.name for variable in self.variables), REWARD)
+        return (*(v.name for v in self.variables), REWARD)
 
     @property
-    def sources(self) -> np.ndarray:
-        """[N, S + 1] float64: states, then the number of the action."""
-        return np.column_stack([self.states, self.actions])
+    def smooth(self) -> bool:
+        """Whether no variable is categorical."""
+        return all(variable.kind != "categorical" for variable in self.variables)
 
-    @property
-    def numeric(self) -> np.ndarray:
-        """[S + 1] bool: targets that are numbers."""
-        return np.array([*(v.kind == "numeric" for v in self.variables), True])
-
-    @property
-    def changes(self) -> np.ndarray:
-        """[N, S + 1] float64: numeric variables less their value before; the others, and the
-        reward, as they are."""
-        before = np.column_stack([self.states, np.zeros(len(self))])
-        return self.outcomes - before * self.numeric
-
-    @property
     def spread(self) -> np.ndarray:
-        """[S + 1] float64: standard deviation of each source."""
-        deviations: np.ndarray = self.sources.std(axis=0)
-        return deviations
+        """[S] float64: standard deviation of each variable in the rows models learn from."""
+        found: np.ndarray = self.states[~self.held].std(axis=0)
+        return found
 
-    @property
-    def testable(self) -> np.ndarray:
-        """[S + 1] bool: sources that move enough for their effects to be told."""
-        return np.array([_moves(column) for column in self.sources.T])
+    def targets(self) -> list[np.ndarray]:
+        """For each target [N, k] float64: the change, or one column a value of a categorical."""
+        found = []
+        for j, variable in enumerate(self.variables):
+            if variable.kind == "categorical":
+                values = np.arange(len(variable.levels))
+                found.append((self.next_states[:, j, None] == values).astype(np.float64))
+            else:
+                found.append((self.next_states[:, j] - self.states[:, j])[:, None])
+        return [*found, self.rewards[:, None]]
 
-    @property
-    def varies(self) -> np.ndarray:
-        """[S + 1] bool: targets that are not always the same."""
-        return np.array([_moves(column, fewest=2) for column in self.outcomes.T])
+    def columns(self) -> tuple[slice, ...]:
+        """The columns of each target where `targets` are put beside one another."""
+        state = columns(self.variables)
+        last = state[-1].stop if state else 0
+        return (*state, slice(last, last + 1))
 
-    @property
-    def tested(self) -> np.ndarray:
-        """[S + 1, S + 1] bool: pairs of source and target that data can speak about."""
-        return np.outer(self.testable, self.varies)
+    def rows(self, chosen: np.ndarray) -> Transitions:
+        """The transitions of these rows, which may repeat."""
+        names = ("states", "actions", "rewards", "next_states", "groups", "held")
+        return dataclasses.replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
-    def take(self, rows: np.ndarray) -> Transitions:
-        """These rows alone, by index or as a mask; rows may come several times."""
-        return dataclasses.replace(
-            self,
-            **{
-                name: getattr(self, name)[rows]
-                for name in (
-                    "states", "actions", "outcomes", "episodes", "rows", "blocks", "held_out"
-                )
-            },
-        )  # fmt: skip
-
-    def weights(self, generator: np.random.Generator) -> np.ndarray:
-        """[blocks] int64: how often a bootstrap draws each block, held-out ones among themselves."""
-        count = int(self.blocks.max()) + 1
-        held = np.zeros(count, dtype=bool)
-        held[self.blocks[self.held_out]] = True
-        drawn = np.zeros(count, dtype=np.int64)
-        for part in (np.flatnonzero(held), np.flatnonzero(~held)):
-            chosen = generator.choice(part, len(part))
-            drawn += np.bincount(chosen, minlength=count)
-        return drawn
-
-    def drawn(self, weights: np.ndarray) -> Transitions:
-        """The rows of each block as often as `weights` says."""
-        return self.take(np.repeat(np.arange(len(self)), weights[self.blocks]))
+    def resampled(self, generator: np.random.Generator) -> Transitions:
+        """A bootstrap: groups drawn with replacement, held-out ones and others apart."""
+        chosen = []
+        for held in (False, True):
+            there = np.unique(self.groups[self.held == held])
+            rows_of = {group: np.flatnonzero(self.groups == group) for group in there}
+            drawn = generator.choice(there, len(there))
+            chosen += [rows_of[group] for group in drawn]
+        return self.rows(np.concatenate(chosen))
 
 
-def prepare(experience: Experience, *, held_out: float = 0.3, seed: int = 0) -> Transitions:
-    """The transitions of an experience, split by episode.
+def prepare(experience: Experience, seed: int = 0) -> Transitions:
+    """An experience as transitions; which rows are held out, the seed decides.
 
     Raises:
-        InputError: too few are usable.
+        InputError: there are too few transitions.
     """
-    arrays = experience.arrays
-    if not len(experience):
-        raise InputError("There are no transitions.", todo="Collect some, or upload a table.")
-    keep, notes = _usable(experience)
-    rows = np.flatnonzero(keep)
-    if len(rows) < FEWEST:
+    count = len(experience)
+    if count < FEWEST:
         raise InputError(
-            f"There are {len(rows)} usable transitions, too few to tell effects from chance.",
-            todo=f"Bring at least {FEWEST}; some thousands are better.",
+            f"There are {count} transitions, too few to learn a causal graph from.",
+            todo=f"Bring or collect {FEWEST} or more; some thousands are good.",
         )
-    generator = np.random.default_rng(seed)
-    episodes = arrays["episodes"][rows].astype(np.int64)
-    blocks, few = _blocks(episodes, generator)
-    if few:
-        notes.append(
-            f"There are only {few} episodes, so stretches of consecutive steps were held out; "
-            "errors may look smaller than in a new episode."
-        )
-    count = int(blocks.max()) + 1
-    held = generator.permutation(count)[: max(2, round(held_out * count))]
-    found = Transitions(
-        states=arrays["states"][rows].astype(np.float64),
-        actions=arrays["actions"][rows].astype(np.int64),
-        outcomes=np.column_stack([arrays["next_states"][rows], arrays["rewards"][rows]]).astype(
-            np.float64
-        ),
-        episodes=episodes,
-        rows=rows,
-        blocks=blocks,
-        held_out=np.isin(blocks, held),
+    arrays = experience.arrays
+    groups = _groups(arrays["episodes"], arrays["steps"])
+    held = _held(groups, seed)
+    states = arrays["states"].astype(np.float64)
+    after = arrays["next_states"].astype(np.float64)
+    actions = arrays["actions"].astype(int)
+    rewards = arrays["rewards"].astype(np.float64)
+    still = np.array(
+        [*(_never(states[~held, j], v) for j, v in enumerate(experience.variables)),
+         _one_value(actions[~held])]
+    )  # fmt: skip
+    moved = [*(after - states).T, rewards]
+    kinds = [v.kind == "categorical" for v in experience.variables] + [False]
+    flat = np.array(
+        [
+            not c and _flat(m[~held], np.abs(before).max())
+            for m, c, before in zip(moved, kinds, [*states.T, rewards], strict=True)
+        ]
+    )
+    return Transitions(
         variables=experience.variables,
         action_names=experience.action_names,
+        states=states,
+        actions=actions,
+        rewards=rewards,
+        next_states=after,
+        groups=groups,
+        held=held,
+        still=still,
+        flat=flat,
+        notes=tuple(_notes(experience.names, still, flat)),
     )
-    return dataclasses.replace(found, notes=(*notes, *_untestable(found)))
 
 
-def _usable(experience: Experience) -> tuple[np.ndarray, list[str]]:
-    """[T] bool, and what was left out: rows that are not finite, and states of a reset."""
-    arrays, notes = experience.arrays, []
-    finite = (
-        np.isfinite(arrays["states"]).all(axis=1)
-        & np.isfinite(arrays["next_states"]).all(axis=1)
-        & np.isfinite(arrays["rewards"])
-    )
-    if lost := int((~finite).sum()):
-        notes.append(f"{lost} transitions with a missing or infinite number were left out.")
-    last = np.flatnonzero(np.diff(arrays["episodes"]) != 0)
-    reset = (arrays["next_states"][last] == arrays["states"][last + 1]).all(axis=1)
-    if len(last) > 1 and reset.mean() > 0.9 and len(np.unique(arrays["states"][last + 1], axis=0)) > 1:
-        finite[last[reset]] = False
-        notes.append(
-            f"After the last step of {int(reset.sum())} episodes stands the first state of the "
-            "next one; these steps were left out, for a reset is no effect of an action."
-        )
-    return finite, notes
+def _groups(episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Episodes where there are enough of them, else blocks of their steps."""
+    if len(np.unique(episodes)) >= 20:
+        return episodes.astype(int)
+    size = max(3, min(BLOCK, len(episodes) // 20))
+    keys = np.stack([episodes, steps // size], axis=1)
+    found: np.ndarray = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    return found
 
 
-def _blocks(episodes: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, int]:
-    """[N] int64: the block of each row; and the number of episodes where they are too few."""
-    names, codes, sizes = np.unique(episodes, return_inverse=True, return_counts=True)
-    if len(names) < FEWEST_EPISODES:
-        return np.arange(len(episodes)) * BLOCKS // len(episodes), len(names)
-    count = min(BLOCKS, len(names))
-    order = generator.permutation(len(names))
-    order = order[np.argsort(-sizes[order], kind="stable")]
-    filled, block = np.zeros(count), np.zeros(len(names), dtype=np.int64)
-    for episode in order:
-        block[episode] = filled.argmin()
-        filled[block[episode]] += sizes[episode]
-    return block[codes], 0
+def _held(groups: np.ndarray, seed: int) -> np.ndarray:
+    """Whole groups, in a random order, until the share is reached."""
+    kinds, sizes = np.unique(groups, return_counts=True)
+    order = np.random.default_rng(seed).permutation(len(kinds))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    chosen = kinds[order[before < HELD_OUT * len(groups)]]
+    if len(chosen) == len(kinds):
+        chosen = chosen[:-1]
+    found: np.ndarray = np.isin(groups, chosen)
+    return found
 
 
-def _moves(column: np.ndarray, fewest: int = FEWEST_OTHER) -> bool:
-    values, counts = np.unique(column, return_counts=True)
-    if len(values) < 2 or len(column) - counts.max() < fewest:
-        return False
-    return bool(column.std() > SMALLEST_SPREAD * np.abs(column).max())
+def _never(values: np.ndarray, variable: Variable) -> bool:
+    if variable.kind == "numeric":
+        return _flat(values, np.abs(values).max())
+    return _one_value(values)
 
 
-def _untestable(found: Transitions) -> list[str]:
-    """A sentence for each source that does not move, and each target that is always the same."""
-    notes = []
-    for i, name in enumerate(found.source_names[:-1]):
-        if not found.testable[i]:
-            notes.append(f"{name} hardly moves ({_range(found.states[:, i])}), so its effects "
-                         "cannot be told.")  # fmt: skip
-    if not found.testable[-1]:
-        taken = np.bincount(found.actions, minlength=len(found.action_names))
-        name = found.action_names[int(taken.argmax())]
-        notes.append(
-            f"{name} was taken in {taken.max()} of {len(found)} transitions, so the effects of "
-            "the action cannot be told. Collect with exploration."
-        )
-    for j, name in enumerate(found.target_names):
-        if not found.varies[j]:
-            notes.append(
-                f"{name} is always {found.outcomes[0, j]:.4g} after a step, so it has no causes "
-                "to be found."
-            )
-    return notes
+def _one_value(values: np.ndarray) -> bool:
+    """Whether all but a few are equal."""
+    counts = np.sort(np.unique(values, return_counts=True)[1])
+    return bool(counts[:-1].sum() < RARE)
 
 
-def _range(column: np.ndarray) -> str:
-    low, high = column.min(), column.max()
-    return f"always {low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+def _flat(values: np.ndarray, size: float) -> bool:
+    return bool(values.std() <= STILL * max(size, 1e-12))
 
 
-def names_of(indices: Sequence[int], names: Sequence[str]) -> list[str]:
-    """The names at these indices."""
-    return [names[int(i)] for i in indices]
+def _notes(names: Sequence[str], still: np.ndarray, flat: np.ndarray) -> list[str]:
+    sources, targets = (*names, "the action"), (*names, "the reward")
+    found = [
+        f"{sources[i]} hardly ever takes another value here, so what it causes cannot be tested."
+        for i in np.flatnonzero(still)
+    ]
+    return found + [
+        f"{targets[j]} never changes here, so nothing can be found to cause it."
+        for j in np.flatnonzero(flat)
+    ]
