@@ -1,80 +1,116 @@
-"""From transitions to a causal graph, by one of several learners."""
+"""Learning the causal graph: a learner, how surely over bootstraps, and how large effects are."""
 
 from __future__ import annotations
 
-import importlib
-from typing import get_args
+import dataclasses
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
-from backend.errors import InputError
 from backend.explainer import Progress
-from backend.policies.finding import Found, Learner
-from backend.policies.learner_ids import LearnerId
+from backend.policies import fitted, loco
+from backend.policies.learners import LEARNERS
 from backend.policies.structure import Structure
 from backend.policies.transitions import Transitions
+
+Learner = Literal["loco", "bart", "fcit", "lasso", "pc", "gated", "correlation", "random_graph"]
+ROWS = 400
+"""Rows that mean effects are taken over."""
+
+Learning = Callable[[Transitions, int], loco.Learned]
 
 
 def learn(
     transitions: Transitions,
-    learner: str = "loco",
+    learner: Learner = "loco",
     bootstraps: int = 10,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> Structure:
-    """The graph, with the support of its edges over bootstraps of episodes.
+    """The causal graph of transitions.
 
-    Raises:
-        InputError: no learner has this name.
+    Args:
+        bootstraps: how often it is learned anew from groups of rows drawn with replacement.
     """
-    tell = progress or _quiet
-    find = learner_of(learner)
-    generator = np.random.default_rng(seed)
-    whole = np.ones(int(transitions.blocks.max()) + 1, dtype=np.int64)
-    draws = [whole, *(transitions.weights(generator) for _ in range(bootstraps))]
-    found = find(transitions, draws, seed, tell)
-    from backend.policies.responses import responses
-
-    effects, low, high = responses(transitions, draws, tell)
-    first = found[0]
+    method, generator = LEARNERS[learner], np.random.default_rng([seed, 1])
+    progress(0, bootstraps + 1, "learning the causal graph")
+    found = method(transitions, seed)
+    effects = [mean_effects(transitions, found.present, seed)]
+    seen = []
+    for number in range(bootstraps):
+        progress(number + 1, bootstraps + 1, "learning it again from a bootstrap")
+        drawn = transitions.resampled(generator)
+        drawn = dataclasses.replace(drawn, still=transitions.still, flat=transitions.flat)
+        seen.append(method(drawn, seed).present)
+        effects.append(mean_effects(drawn, found.present, seed))
+    present = found.present
+    support = np.mean(seen, axis=0) if seen else present.astype(np.float64)
+    low, high = np.percentile(np.array(effects), (2.5, 97.5), axis=0)
     return Structure(
         source_names=transitions.source_names,
         target_names=transitions.target_names,
-        present=first.present,
-        tested=transitions.tested,
-        strength=first.strength,
-        p_values=first.p_values,
-        support=_support(found),
-        effects=effects,
+        learner=learner,
+        present=present,
+        tested=found.tested,
+        strength=found.strength,
+        p_values=found.p_values,
+        support=support,
+        effects=effects[0],
         low=low,
         high=high,
-        learner=learner,
-        bootstraps=bootstraps,
-        transitions=len(transitions),
         notes=transitions.notes,
     )
 
 
-def learner_of(name: str) -> Learner:
-    """The function of this name in the module of this name.
+def mean_effects(transitions: Transitions, present: np.ndarray, seed: int) -> np.ndarray:
+    """[S + 1, S + 1]: mean effect of moving each source on each target, along the edges only."""
+    model = fitted.fit(transitions, present, seed)
+    rows = np.flatnonzero(transitions.held)
+    rows = np.random.default_rng([seed, 2]).permutation(rows)[:ROWS]
+    found = shifted(model, transitions, transitions.states[rows], transitions.actions[rows])
+    return np.where(present, found.mean(axis=0), 0.0)
 
-    Raises:
-        InputError: no learner has this name.
+
+def shifted(
+    model: fitted.Fitted, transitions: Transitions, states: np.ndarray, actions: np.ndarray
+) -> np.ndarray:
+    """[N, S + 1, S + 1]: what moving each source does to each target, in every row.
+
+    A numeric source goes up by one standard deviation, a binary one from 0 to 1, a categorical one
+    to its next value, and the action from that of the least to that of the most effect. Of a
+    categorical target the effect is half the difference of its probabilities, added up.
     """
-    known = get_args(LearnerId)
-    if name not in known:
-        raise InputError(f"There is no learner '{name}'.", todo=f"Choose from {', '.join(known)}.")
-    module = importlib.import_module(f"backend.policies.{name}")
-    found: Learner = getattr(module, name)
+    spread, columns = transitions.spread(), transitions.columns()
+    before = model.change(states, actions)
+    found = np.zeros((len(states), len(columns), len(columns)))
+    for i, variable in enumerate(transitions.variables):
+        moved, rest = states.copy(), states
+        if variable.kind == "numeric":
+            moved[:, i] += spread[i]
+        elif variable.kind == "binary":
+            rest = states.copy()
+            rest[:, i], moved[:, i] = 0, 1
+        else:
+            moved[:, i] = (moved[:, i] + 1) % len(variable.levels)
+        base = before if rest is states else model.change(rest, actions)
+        apart = model.change(moved, actions) - base
+        for j, part in enumerate(columns):
+            found[:, i, j] = _size(apart[:, part])
+        if variable.kind != "categorical":  # the variable itself is carried along
+            found[:, i, i] += moved[:, i] - rest[:, i]
+    every = np.stack(
+        [model.change(states, np.full(len(states), a)) for a in range(len(transitions.action_names))]
+    )
+    for j, part in enumerate(columns):
+        if part.stop - part.start == 1:
+            own = every[:, :, part.start]
+            found[:, -1, j] = own[-1] - own[0] if len(own) == 2 else np.ptp(own, axis=0)
+        else:
+            found[:, -1, j] = np.ptp(every[:, :, part], axis=0).sum(axis=1) / 2
     return found
 
 
-def _support(found: list[Found]) -> np.ndarray:
-    """[S + 1, S + 1]: share of the bootstraps an edge is in; without bootstraps that of the one."""
-    again = found[1:] or found
-    share: np.ndarray = np.mean([graph.present for graph in again], axis=0)
-    return share
-
-
-def _quiet(done: float, total: float, what: str) -> None:
-    """Nobody is told."""
+def _size(apart: np.ndarray) -> np.ndarray:
+    one: np.ndarray = apart[:, 0] if apart.shape[1] == 1 else np.abs(apart).sum(axis=1) / 2
+    return one

@@ -1,209 +1,202 @@
-"""Structure by leaving one covariate out (Lei et al. 2018, arXiv 1604.04173).
+"""Leave one covariate out: a source is a cause where predictions get worse without it.
 
-1. Of each target a ridge regression on polynomials of all sources, the degree chosen on blocks of
-   episodes that are kept back.
-2. The same without one source: the error on held-out episodes grows where the source is a cause.
-3. An edge: the growth is significant (paired t test or signed ranks, Holm over all pairs) and the
-   logarithm of the ratio of the errors is above `GROWTH`.
+Lei et al., "Distribution-Free Predictive Inference for Regression", JASA 2018, section 6:
+
+1. Targets are predicted from all sources: by ridge regression on polynomials, of the degree that
+   does best on rows left out of the fit, for each target; by a forest of extremely randomised trees
+   where a variable is categorical.
+2. Without source i the same is fitted anew. A numeric variable's own past is left out of the value
+   it takes, any other source of how it changes.
+3. On held-out rows the squared errors are compared pair by pair (signed-rank test, one-sided), and
+   p-values are corrected over all pairs (Holm).
+4. An edge is where the test is clear and the log ratio of mean errors is above a threshold.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
-from backend.explainer import Progress
-from backend.policies.finding import LEVEL, Found, empty, holm
-from backend.policies.polynomial import PENALTIES, Basis, Sums, basis, ridge
+from backend.policies.coding import coded
+from backend.policies.polynomial import Basis, Sums, basis, highest_degree
 from backend.policies.transitions import Transitions
 
-GROWTH = 0.05
-"""Logarithm of the error without a source over that with it, from which on there is an edge."""
+THRESHOLD = 0.05
+LEVEL = 0.05
+MOST_DEGREE = 5
+TRIED = 0.2
+"""Share of the rows learned from that the degree is chosen on."""
+SIMPLER = 1.02
+"""The lowest degree is taken whose error is at most so many times the best."""
+TREES = 20
 ROUNDING = 1e-6
 """Relative precision of what is measured: smaller errors are none."""
-SIMPLER = 1.01
-"""A lower degree is taken where its error is at most so many times the lowest."""
+FEWEST_TRIED = 20
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Outputs:
-    """What is regressed: K columns, of which each target has one or more.
+class Learned:
+    """What a learner says of each pair [S + 1, S + 1]: sources by targets."""
 
-    Numeric variables have two, the change and the value after; categorical ones one a level.
-    """
-
-    values: np.ndarray
-    columns: tuple[np.ndarray, ...]
-    """Of each target, its columns where its own variable is among the sources."""
-    alone: tuple[np.ndarray, ...]
-    """Of each target, its columns where its own variable is left out."""
+    present: np.ndarray
+    strength: np.ndarray
+    p_values: np.ndarray
+    tested: np.ndarray
 
 
-def outputs(transitions: Transitions) -> Outputs:
-    """The columns of all targets."""
-    made: list[np.ndarray] = []
-    columns, alone = [], []
-    kinds = [*(variable.kind for variable in transitions.variables), "reward"]
-    for j, kind in enumerate(kinds):
-        after, start = transitions.outcomes[:, j], len(made)
-        if kind == "categorical":
-            made += [(after == level).astype(np.float64) for level in np.unique(after)]
-        else:
-            made.append(after)
-        own = np.arange(start, len(made))
-        alone.append(own)
-        if kind == "numeric":
-            made.append(after - transitions.states[:, j])
-            own = np.array([len(made) - 1])
-        columns.append(own)
-    return Outputs(np.column_stack(made), tuple(columns), tuple(alone))
+def tested(transitions: Transitions) -> np.ndarray:
+    """[S + 1, S + 1] bool: pairs of a source and a target that both move."""
+    return np.outer(~transitions.still, ~transitions.flat)
 
 
-class Regressions:
-    """Ridge regressions of all targets on one set of transitions, with and without a source."""
-
-    def __init__(self, transitions: Transitions) -> None:
-        self.transitions = transitions
-        self.basis: Basis = basis(transitions)
-        self.outputs = outputs(transitions)
-        terms = self.basis.columns(transitions.sources)
-        training = ~transitions.held_out
-        self.count = int(transitions.blocks.max()) + 1
-        self.sums = Sums.of(
-            terms[training], self.outputs.values[training], transitions.blocks[training], self.count
-        )
-        inside = transitions.held_out & _inside(transitions)
-        self.judged = np.flatnonzero(inside)
-        self.terms = terms[inside]
-        self._kept = terms[training], self.outputs.values[training], transitions.blocks[training]
-        self.chosen = self._choose()
-        del self._kept
-
-    def _choose(self) -> list[tuple[int, float]]:
-        """Degree and penalty of each target, by its error on a fifth of the training blocks."""
-        terms, values, blocks = self._kept
-        training = np.unique(blocks)
-        back = training[:: max(2, min(5, len(training)))]
-        weights = np.ones(self.count)
-        weights[back] = 0
-        squares, products = self.sums.weighted(weights)
-        judged = np.isin(blocks, back)
-        errors: dict[tuple[int, float], np.ndarray] = {}
-        for degree in np.unique(self.basis.degrees)[1:] if len(self.basis) > 1 else [0]:
-            kept = np.flatnonzero(self.basis.degrees <= degree)
-            part = squares[np.ix_(kept, kept)]
-            for penalty in PENALTIES:
-                fitted = ridge(part, products[kept], penalty)
-                residual = values[judged] - terms[np.ix_(judged, kept)] @ fitted
-                errors[int(degree), penalty] = np.array(
-                    [(residual[:, own] ** 2).sum(axis=1).mean() for own in self.outputs.columns]
-                )
-        options = list(errors)
-        table = np.array([errors[option] for option in options])
-        best = table <= SIMPLER * table.min(axis=0) + 1e-300
-        return [options[int(np.argmax(best[:, j]))] for j in range(table.shape[1])]
-
-    def errors(self, weights: np.ndarray, without: int | None) -> np.ndarray:
-        """[judged, S + 1] squared held-out errors of fits on the weighted blocks.
-
-        Args:
-            without: the source that is left out.
-        """
-        squares, products = self.sums.weighted(weights)
-        return self.errors_of(squares, products, without)
-
-    def errors_of(
-        self, squares: np.ndarray, products: np.ndarray, without: int | None
-    ) -> np.ndarray:
-        """The same from sums that are at hand."""
-        found = np.zeros((len(self.judged), len(self.chosen)))
-        values = self.outputs.values[self.judged]
-        for option in set(self.chosen):
-            degree, penalty = option
-            kept = self.basis.degrees <= degree
-            if without is not None:
-                kept = kept & ~self.basis.uses[:, without]
-            terms = np.flatnonzero(kept)
-            targets = [j for j, chosen in enumerate(self.chosen) if chosen == option]
-            own = [(self.outputs.alone if j == without else self.outputs.columns)[j]
-                   for j in targets]  # fmt: skip
-            wanted = np.concatenate(own)
-            fitted = ridge(squares[np.ix_(terms, terms)], products[np.ix_(terms, wanted)], penalty)
-            residual = (values[:, wanted] - self.terms[:, terms] @ fitted) ** 2
-            start = 0
-            for j, columns in zip(targets, own, strict=True):
-                found[:, j] = residual[:, start : start + len(columns)].sum(axis=1)
-                start += len(columns)
-        return found
-
-    def floors(self) -> np.ndarray:
-        """[S + 1] squared errors that are mere rounding."""
-        size = np.abs(self.transitions.outcomes).max(axis=0)
-        found: np.ndarray = (ROUNDING * size) ** 2 + 1e-300
-        return found
+def loco(transitions: Transitions, seed: int) -> Learned:
+    """The edges by leave-one-covariate-out; the seed decides which rows a degree is chosen on."""
+    errors = _ridge_errors if transitions.smooth else _tree_errors
+    whole, without = errors(transitions, seed)
+    pairs = tested(transitions)
+    strength, p_values = np.zeros(pairs.shape), np.ones(pairs.shape)
+    for i, j in np.argwhere(pairs):
+        strength[i, j] = np.log(without[i][:, j].mean() / whole[:, j].mean())
+        p_values[i, j] = worse(without[i][:, j], whole[:, j])
+    present = (holm(p_values, pairs) < LEVEL) & (strength > THRESHOLD) & pairs
+    return Learned(present, strength, p_values, pairs)
 
 
-def _inside(transitions: Transitions) -> np.ndarray:
-    """[N] bool: no numeric source is beyond its range among the training rows."""
-    numeric = np.array([v.kind == "numeric" for v in transitions.variables], dtype=bool)
-    states = transitions.states[:, numeric]
-    training = states[~transitions.held_out]
-    inside: np.ndarray = (
-        (states >= training.min(axis=0)) & (states <= training.max(axis=0))
-    ).all(axis=1)
-    return inside
+def worse(without: np.ndarray, whole: np.ndarray) -> float:
+    """p-value of the first errors [N] being larger than the second (Wilcoxon, one-sided)."""
+    from scipy.stats import wilcoxon
+
+    apart = without - whole
+    if not apart.any():
+        return 1.0
+    return float(wilcoxon(apart, alternative="greater", method="asymptotic").pvalue)
 
 
-def loco(
-    transitions: Transitions, draws: Sequence[np.ndarray], seed: int, progress: Progress
-) -> list[Found]:
-    """A graph for each draw of blocks."""
-    progress(0, len(draws) + 1, "Fitting polynomials")
-    fits = Regressions(transitions)
-    found = []
-    for n, weights in enumerate(draws):
-        progress(n + 1, len(draws) + 1, "Leaving one source out")
-        found.append(one(fits, weights))
+def holm(p_values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """p-values corrected over all pairs that are tested (Holm, 1979); 1 elsewhere."""
+    found = np.ones(p_values.shape)
+    given = p_values[pairs]
+    order = np.argsort(given)
+    steps = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
+    corrected = np.empty(len(given))
+    corrected[order] = np.minimum(steps, 1)
+    found[pairs] = corrected
     return found
 
 
-def one(fits: Regressions, weights: np.ndarray) -> Found:
-    """The graph of one draw."""
-    transitions = fits.transitions
-    present, strength, p_values = empty(transitions)
-    tested = transitions.tested
-    squares, products = fits.sums.weighted(weights.astype(np.float64))
-    repeats = weights[transitions.blocks[fits.judged]]
-    floors = fits.floors()
-    full = np.repeat(fits.errors_of(squares, products, None), repeats, axis=0)
-    for i in np.flatnonzero(transitions.testable):
-        less = np.repeat(fits.errors_of(squares, products, int(i)), repeats, axis=0)
-        for j in np.flatnonzero(tested[i]):
-            strength[i, j] = np.log(
-                (less[:, j].mean() + floors[j]) / (full[:, j].mean() + floors[j])
-            )
-            p_values[i, j] = paired(less[:, j] - full[:, j])
-    p_values = holm(p_values, tested)
-    present[tested] = (p_values[tested] < LEVEL) & (strength[tested] > GROWTH)
-    return Found(present, strength, p_values)
+def polynomials(transitions: Transitions) -> Basis:
+    """The features that these transitions allow."""
+    learned = ~transitions.held
+    count = int((~transitions.still[:-1]).sum())
+    actions = len(transitions.action_names)
+    degree = highest_degree(count, actions, int(learned.sum()), MOST_DEGREE)
+    binary = [variable.kind == "binary" for variable in transitions.variables]
+    return basis(transitions.states[learned], actions, degree, transitions.still[:-1], binary)
 
 
-def paired(growth: np.ndarray) -> float:
-    """p-value that errors do not grow: the smaller of a t test's and of signed ranks', doubled."""
-    from scipy.stats import rankdata, t
-    from scipy.stats import norm as normal
+def best_degrees(
+    transitions: Transitions, features: np.ndarray, made: Basis, seed: int
+) -> np.ndarray:
+    """[S + 1] int: for each target, the degree that does best on rows left out of the fit.
 
-    n = len(growth)
-    spread = growth.std(ddof=1)
-    if not spread > 0:
-        return 0.0 if growth.mean() > 0 else 1.0
-    by_mean = float(t.sf(growth.mean() / (spread / np.sqrt(n)), n - 1))
-    moved = growth[growth != 0]
-    ranks = rankdata(np.abs(moved))
-    positive = ranks[moved > 0].sum()
-    m = len(moved)
-    expected, deviation = m * (m + 1) / 4, np.sqrt(m * (m + 1) * (2 * m + 1) / 24)
-    by_rank = float(normal.sf((positive - expected) / deviation))
-    return min(1.0, 2 * min(by_mean, by_rank))
+    Args:
+        features: of the rows that are not held out.
+    """
+    learned = np.flatnonzero(~transitions.held)
+    y = np.concatenate(transitions.targets(), axis=1)[learned]
+    kinds = np.unique(transitions.groups[learned])
+    drawn = np.random.default_rng(seed).permutation(kinds)
+    tried = np.isin(transitions.groups[learned], drawn[: max(1, int(TRIED * len(kinds)))])
+    inside = tried & made.within(transitions.states[learned])
+    if not inside.any() or tried.all():
+        return np.ones(y.shape[1], dtype=int)
+    sums, every = Sums.of(features[~tried], y[~tried]), range(y.shape[1])
+    errors = []
+    for degree in range(1, made.powers.sum(axis=1).max(initial=0) + 1):
+        weights = sums.ridge(np.repeat(made.up_to(degree), made.actions), every)
+        errors.append(((y[inside] - features[inside] @ weights) ** 2).mean(axis=0))
+    if not errors:
+        return np.ones(y.shape[1], dtype=int)
+    table = np.array(errors) + floors(transitions)
+    return 1 + (table <= SIMPLER * table.min(axis=0)).argmax(axis=0)
+
+
+def floors(transitions: Transitions) -> np.ndarray:
+    """[S + 1]: squared errors of numeric targets that are mere rounding."""
+    size = [*np.abs(transitions.next_states).max(axis=0), np.abs(transitions.rewards).max()]
+    return (ROUNDING * np.array(size)) ** 2 + 1e-300
+
+
+def _ridge_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Squared errors of held-out rows [H, S + 1], with all sources and without each."""
+    made, learned = polynomials(transitions), ~transitions.held
+    tried = transitions.held & made.within(transitions.states)
+    if tried.sum() < FEWEST_TRIED:
+        tried = transitions.held
+    fit_on = made.features(transitions.states[learned], transitions.actions[learned])
+    try_on = made.features(transitions.states[tried], transitions.actions[tried])
+    changes = np.concatenate(transitions.targets(), axis=1)
+    count = changes.shape[1]
+    # Columns from `count` on are the values after, of which a variable's own past is left out.
+    targets = np.concatenate([changes, transitions.next_states], axis=1)
+    sums = Sums.of(fit_on, targets[learned])
+    pooled = made.pooled(sums)
+    degrees = best_degrees(transitions, fit_on, made, seed)
+    floor = floors(transitions)
+
+    def errors(products: np.ndarray, own: int | None = None, action: bool = True) -> np.ndarray:
+        found = np.empty((len(try_on), count))
+        for degree in np.unique(degrees):
+            kept, group = products & made.up_to(int(degree)), np.flatnonzero(degrees == degree)
+            columns = np.where(group == own, count + group, group) if own is not None else group
+            if action:
+                weights = sums.ridge(np.repeat(kept, made.actions), columns)
+            else:
+                weights = np.repeat(pooled.ridge(kept, columns), made.actions, axis=0)
+            apart = targets[tried][:, columns] - try_on @ weights
+            found[:, group] = apart**2 + floor[group]
+        return found
+
+    every = np.ones(len(made.powers), dtype=bool)
+    without = [errors(made.without(i), own=i) for i in range(len(transitions.variables))]
+    return errors(every), [*without, errors(every, action=False)]
+
+
+def _tree_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """As `_ridge_errors`, by forests; the squared error of a categorical is over its values."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    parts = [
+        coded(transitions.states[:, [i]], [variable])
+        for i, variable in enumerate(transitions.variables)
+    ]
+    taken = np.arange(len(transitions.action_names)) == transitions.actions[:, None]
+    parts.append(taken.astype(np.float64))
+    changes = transitions.targets()
+    numeric = [j for j, v in enumerate(transitions.variables) if v.kind != "categorical"]
+
+    def errors(kept: list[int], own: int | None = None) -> np.ndarray:
+        found = []
+        x = np.concatenate([parts[i] for i in kept], axis=1)
+        y = [
+            transitions.next_states[:, [j]] if j == own and j in numeric else change
+            for j, change in enumerate(changes)
+        ]
+        size = [max(1e-6, float(np.sqrt(part.var(axis=0).sum()))) for part in changes]
+        joined = np.concatenate([part / s for part, s in zip(y, size, strict=True)], axis=1)
+        forest = ExtraTreesRegressor(TREES, min_samples_leaf=2, random_state=seed)
+        forest.fit(x[~transitions.held], joined[~transitions.held])
+        apart = (forest.predict(x[transitions.held]) - joined[transitions.held]) ** 2
+        found = [apart[:, part].sum(axis=1) for part in transitions.columns()]
+        return np.stack(found, axis=1) + ROUNDING
+
+    moving = [int(i) for i in np.flatnonzero(~transitions.still)]
+    if not moving:
+        return (nothing := np.ones((int(transitions.held.sum()), len(changes)))), [nothing] * len(parts)
+    whole = errors(moving)
+    without = [
+        errors(left, own=i) if i in moving and (left := [k for k in moving if k != i]) else whole
+        for i in range(len(parts))
+    ]
+    return whole, without

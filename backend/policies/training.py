@@ -33,9 +33,9 @@ WHAT = "training the agent"
 _SIZES: dict[str, list[int]] = {"cartpole": [64, 64], "lunarlander": [128, 128]}
 _DQN: dict[str, dict[str, Any]] = {
     "lunarlander": {
-        "learning_rate": 6.3e-4, "batch_size": 128, "buffer_size": 50_000, "learning_starts": 1000,
-        "gamma": 0.99, "target_update_interval": 250, "train_freq": 4, "gradient_steps": 4,
-        "exploration_fraction": 0.12, "exploration_final_eps": 0.1,
+        "learning_rate": lambda left: 1e-4 + 5e-4 * left, "batch_size": 128, "buffer_size": 100_000,
+        "learning_starts": 1000, "gamma": 0.99, "target_update_interval": 500, "train_freq": 4, "gradient_steps": 4,
+        "exploration_fraction": 0.2, "exploration_final_eps": 0.04,
     },
     "mountaincar": {
         "learning_rate": 4e-3, "batch_size": 128, "buffer_size": 10_000, "learning_starts": 1000,

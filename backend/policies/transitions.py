@@ -34,10 +34,13 @@ class Transitions:
 
     Attributes:
         states, next_states: [N, S] float64. actions: [N] int. rewards: [N] float64.
+        terminated: [N] bool, whether the environment ended the episode there.
+        follows: [N] bool, whether the row is the step after the row before it.
         groups: [N] int, rows that are drawn together by a bootstrap: episodes or blocks of them.
         held: [N] bool, rows that models are tried on.
         still: [S + 1] bool, sources that never move (or hardly ever, if they have two values).
         flat: [S + 1] bool, targets that never move.
+        values: whether `targets` are the values that numeric variables take, not their changes.
         notes: what a person should know of the data.
     """
 
@@ -47,10 +50,13 @@ class Transitions:
     actions: np.ndarray
     rewards: np.ndarray
     next_states: np.ndarray
+    terminated: np.ndarray
+    follows: np.ndarray
     groups: np.ndarray
     held: np.ndarray
     still: np.ndarray
     flat: np.ndarray
+    values: bool = False
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -82,7 +88,8 @@ class Transitions:
                 values = np.arange(len(variable.levels))
                 found.append((self.next_states[:, j, None] == values).astype(np.float64))
             else:
-                found.append((self.next_states[:, j] - self.states[:, j])[:, None])
+                before = 0.0 if self.values else self.states[:, j]
+                found.append((self.next_states[:, j] - before)[:, None])
         return [*found, self.rewards[:, None]]
 
     def columns(self) -> tuple[slice, ...]:
@@ -93,7 +100,8 @@ class Transitions:
 
     def rows(self, chosen: np.ndarray) -> Transitions:
         """The transitions of these rows, which may repeat."""
-        names = ("states", "actions", "rewards", "next_states", "groups", "held")
+        names = ("states", "actions", "rewards", "next_states", "terminated", "follows",
+                 "groups", "held")  # fmt: skip
         return dataclasses.replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def resampled(self, generator: np.random.Generator) -> Transitions:
@@ -145,12 +153,19 @@ def prepare(experience: Experience, seed: int = 0) -> Transitions:
         actions=actions,
         rewards=rewards,
         next_states=after,
+        terminated=arrays["terminated"].astype(bool),
+        follows=_follows(arrays["episodes"], arrays["steps"]),
         groups=groups,
         held=held,
         still=still,
         flat=flat,
         notes=tuple(_notes(experience.names, still, flat)),
     )
+
+
+def _follows(episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    same = (np.diff(episodes) == 0) & (np.diff(steps) == 1)
+    return np.concatenate([[False], same])
 
 
 def _groups(episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
