@@ -37,7 +37,8 @@ class Agent:
             x = x - self.weights["shift"]
         if "scale" in self.weights:
             x = x / self.weights["scale"]
-        return x
+        read: np.ndarray = np.asarray(x)
+        return read
 
     def outputs(self, states: np.ndarray) -> np.ndarray:
         """[N, A] float64: logits or values of the actions in states [N, S]."""
@@ -47,7 +48,8 @@ class Agent:
                 x = np.tanh(x) if self.network.activation == "tanh" else np.maximum(x, 0)
             x = x @ self.weights[f"{layer}.weight"].T.astype(np.float64)
             x = x + self.weights[f"{layer}.bias"]
-        return x
+        outputs: np.ndarray = np.asarray(x)
+        return outputs
 
     def probabilities(self, states: np.ndarray) -> np.ndarray:
         """[N, A] float64 of states [N, S]: a softmax of logits; of values all on the highest."""
@@ -55,14 +57,14 @@ class Agent:
         top = found.max(axis=1, keepdims=True)
         if self.network.head == "values":
             best = (found >= top - GREEDY).astype(np.float64)
-            return best / best.sum(axis=1, keepdims=True)
+            return np.asarray(best / best.sum(axis=1, keepdims=True))
         weights = np.exp(found - top)
         shares: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
         return shares
 
     def act(self, states: np.ndarray) -> np.ndarray:
         """[N] int32: the action of the highest output in states [N, S]."""
-        return self.outputs(states).argmax(axis=1).astype(np.int32)
+        return np.asarray(self.outputs(states).argmax(axis=1), dtype=np.int32)
 
 
 def agent_of(experience: Experience) -> Agent | None:

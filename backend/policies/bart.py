@@ -76,9 +76,7 @@ def _fitted(x: np.ndarray, y: np.ndarray, seed: int) -> Any:
     return model
 
 
-def _strength(
-    model: Any, before: np.ndarray, after: np.ndarray, x: np.ndarray, seed: int
-) -> float:
+def _strength(model: Any, before: np.ndarray, after: np.ndarray, x: np.ndarray, seed: int) -> float:
     """The effect nearest to zero of the 95 % interval, in the cluster where it is largest."""
     from sklearn.tree import DecisionTreeRegressor
 

@@ -55,6 +55,8 @@ class Collect(Explainer):
         if agent is None:
             notes = ("There is no agent: all actions are drawn at random.",)
         if asked.mode == "wide" and not environment.settable:
-            notes += (f"{environment.title} cannot be put into a state: it starts as it always does.",)
+            notes += (
+                f"{environment.title} cannot be put into a state: it starts as it always does.",
+            )
         found = dataclasses.replace(found, origin=found.origin | {"agent": origin})
         return explanation(found, notes)

@@ -70,7 +70,7 @@ def collect(
             while len(log.rows) < end:
                 start = spread() if wide and environment.settable else None
                 _episode(world, agent, share, start, int(end), generator, log, asked, progress)
-    origin = {
+    origin: dict[str, Any] = {
         "collecting": asked.model_dump(mode="json"),
         "seeds": list(log.seeds),
         "starts": list(log.starts),

@@ -1,14 +1,12 @@
 """Effect models: what follows a state and an action, with how unsure that is.
 
 One model on the rows that were not held out and others on bootstraps of them; what they leave
-unexplained on held-out rows is drawn along. A band around a path is calibrated on held-out stretches
-so that it holds a whole path at once (split conformal prediction; Lei et al., JASA 2018).
+unexplained on held-out rows is drawn along.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,15 +17,8 @@ from backend.policies.structure import Structure
 from backend.policies.transitions import Transitions
 
 MODELS = 12
-INTERVAL = (2.5, 97.5)
-COVERED = 0.95
-"""Share of whole paths that a band holds."""
-MOST_PATHS = 400
-"""Held-out stretches that a band is calibrated on."""
 ENDINGS = 10
 """Rows that ended an episode, from which on an end is foreseen."""
-
-Act = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,7 +119,7 @@ def _errors(
     # Half the residuals make the interval, on the other half it is tried.
     first = generator.permutation(count) < count // 2
     pool = residuals[first]
-    found = []
+    found: list[dict[str, Any]] = []
     for name, columns, flat in zip(
         transitions.target_names, transitions.columns(), transitions.flat, strict=True
     ):
@@ -145,9 +136,7 @@ def _errors(
             drawn = own[generator.integers(len(own), size=200)] + noise
             low, high = np.percentile(drawn, (5, 95), axis=0)
             covered = float(((part[~first, 0] >= low) & (part[~first, 0] <= high)).mean())
-        found.append(
-            {"target": name, "r2": None if r2 is None else float(r2), "coverage": covered}
-        )
+        found.append({"target": name, "r2": None if r2 is None else float(r2), "coverage": covered})
     return tuple(found)
 
 
@@ -168,4 +157,4 @@ def _value(chances: np.ndarray, generator: np.random.Generator | None) -> np.nda
         return best
     shares = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
     drawn: np.ndarray = (shares < generator.random((len(shares), 1))).sum(axis=1)
-    return np.minimum(drawn, chances.shape[1] - 1)
+    return np.asarray(np.minimum(drawn, chances.shape[1] - 1))

@@ -27,8 +27,9 @@ _EDGES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     # Without contact: what legs on the ground do is not known here.
     "lunarlander": {
-        "x": ("x", "x velocity", "angle", ACTION),
-        "y": ("y", "y velocity", "angle", ACTION),
+        # Positions are of the body's origin, which turns about its centre of mass.
+        "x": ("x", "x velocity", "angle", "turning", ACTION),
+        "y": ("y", "y velocity", "angle", "turning", ACTION),
         "x velocity": ("x velocity", "angle", ACTION),
         "y velocity": ("y velocity", "angle", ACTION),
         "angle": ("angle", "turning", ACTION),

@@ -35,7 +35,7 @@ class Smooth:
     def change(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """[N, S + 1]: how the variables change, and the reward."""
         # A polynomial outside the range it was fitted in runs away: there it goes on as at its rim.
-        near = np.clip(states, self.made.low, self.made.high)
+        near = np.clip(states, self.made.least, self.made.most)
         found: np.ndarray = self.made.features(near, actions) @ self.weights
         return found
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 
 from backend.explainer import Progress
 from backend.policies import fitted, loco
+from backend.policies.learner_names import Learner
 from backend.policies.learners import LEARNERS
 from backend.policies.structure import Structure
 from backend.policies.transitions import Transitions
 
-Learner = Literal["loco", "bart", "fcit", "lasso", "pc", "gated", "correlation", "random_graph"]
 ROWS = 400
 """Rows that mean effects are taken over."""
 
@@ -100,7 +99,10 @@ def shifted(
         if variable.kind != "categorical":  # the variable itself is carried along
             found[:, i, i] += moved[:, i] - rest[:, i]
     every = np.stack(
-        [model.change(states, np.full(len(states), a)) for a in range(len(transitions.action_names))]
+        [
+            model.change(states, np.full(len(states), a))
+            for a in range(len(transitions.action_names))
+        ]
     )
     for j, part in enumerate(columns):
         if part.stop - part.start == 1:

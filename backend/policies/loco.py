@@ -119,13 +119,13 @@ def best_degrees(
     if not errors:
         return np.ones(y.shape[1], dtype=int)
     table = np.array(errors) + floors(transitions)
-    return 1 + (table <= SIMPLER * table.min(axis=0)).argmax(axis=0)
+    return 1 + np.asarray((table <= SIMPLER * table.min(axis=0)).argmax(axis=0))
 
 
 def floors(transitions: Transitions) -> np.ndarray:
     """[S + 1]: squared errors of numeric targets that are mere rounding."""
     size = [*np.abs(transitions.next_states).max(axis=0), np.abs(transitions.rewards).max()]
-    return (ROUNDING * np.array(size)) ** 2 + 1e-300
+    return np.asarray((ROUNDING * np.array(size)) ** 2 + 1e-300)
 
 
 def _ridge_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -193,7 +193,9 @@ def _tree_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[
 
     moving = [int(i) for i in np.flatnonzero(~transitions.still)]
     if not moving:
-        return (nothing := np.ones((int(transitions.held.sum()), len(changes)))), [nothing] * len(parts)
+        return (nothing := np.ones((int(transitions.held.sum()), len(changes)))), [nothing] * len(
+            parts
+        )
     whole = errors(moving)
     without = [
         errors(left, own=i) if i in moving and (left := [k for k in moving if k != i]) else whole

@@ -13,7 +13,6 @@ import safetensors.numpy
 
 from backend.bundle import Arrays
 from backend.errors import ModelError
-from backend.explanation import ModelRef
 from backend.policies.environment import ENVIRONMENTS, OWN, find
 from backend.policies.explanation import Network
 
@@ -50,7 +49,7 @@ def convert(carrier: Path, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
-def load(folder: Path, ref: ModelRef, device: str) -> PolicyModel:
+def load(folder: Path) -> PolicyModel:
     """The adapter of a converted folder.
 
     Raises:
@@ -78,3 +77,16 @@ def unsupported(config: dict[str, Any]) -> str | None:
 def environment_title(name: str) -> str:
     """What an experience's environment is called; "" where none is known."""
     return find(name).title if name else ""
+
+
+def shipped(name: str) -> PolicyModel:
+    """The agent that comes with an environment.
+
+    Raises:
+        FileNotFoundError: none does.
+    """
+    file = Path(__file__).parent / "agents" / f"{name}.safetensors"
+    with safetensors.safe_open(file, framework="numpy") as opened:
+        told = json.loads(opened.metadata()["agent"])
+    network = Network.model_validate(told["network"])
+    return PolicyModel(name, safetensors.numpy.load_file(file), network, told["origin"])

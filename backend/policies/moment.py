@@ -50,9 +50,9 @@ def moment(experience: Experience, target: PolicyTarget) -> Moment:
             "There are no transitions yet.", todo="Collect some, or bring a table of trajectories."
         )
     if target.state is None:
-        row: int | None = _row(experience, target)
-        assert row is not None
-        state = experience.arrays["states"][row].astype(np.float32)
+        at = _row(experience, target)
+        row: int | None = at
+        state = experience.arrays["states"][at].astype(np.float32)
     else:
         row, state = None, _given(experience, target.state)
     agent = agent_of(experience)
@@ -133,4 +133,4 @@ def _frequencies(experience: Experience, state: np.ndarray) -> np.ndarray:
     apart = (((states - state) / np.where(spread > 0, spread, 1)) ** 2).sum(axis=1)
     near = np.argsort(apart, kind="stable")[:NEAR]
     counts = np.bincount(experience.arrays["actions"][near], minlength=len(experience.action_names))
-    return counts / counts.sum()
+    return np.asarray(counts / counts.sum())

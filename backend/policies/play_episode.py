@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from backend.bundle import Arrays
 from backend.errors import InputError
 from backend.explainer import Explainer, Run
 from backend.explanation import Frozen
@@ -75,7 +76,7 @@ class PlayEpisode(Explainer):
             files.append(_png(picture, parameters.width))
         sizes = np.cumsum([0, *(len(data) for data, _ in files)])
         agent = agent_of(input)
-        found = {
+        found: Arrays = {
             "frames": np.frombuffer(b"".join(data for data, _ in files), dtype=np.uint8),
             "offsets": sizes.astype(np.int64),
             "states": np.stack(states).astype(np.float32),

@@ -27,7 +27,8 @@ class Basis:
 
     Attributes:
         powers: [M, S] int, of the variables in each product. actions: how many there are.
-        middle, spread: [S], for standardising. low, high: [S], the range that is believed.
+        middle, spread: [S], for standardising. low, high: [S], the range that most rows are in.
+        least, most: [S], the range that all of them are in.
     """
 
     powers: np.ndarray
@@ -36,11 +37,13 @@ class Basis:
     spread: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
 
     def within(self, states: np.ndarray) -> np.ndarray:
         """[N] bool: states [N, S] that lie in the range."""
-        found: np.ndarray = ((states >= self.low) & (states <= self.high)).all(axis=1)
-        return found
+        inside = (states >= self.low) & (states <= self.high)
+        return np.asarray(inside.all(axis=1))
 
     def features(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """[N, M * A] float64."""
@@ -54,7 +57,7 @@ class Basis:
                 product *= powers[degrees[column], column]
         taken = (np.arange(self.actions)[:, None] == actions).astype(np.float64)
         found = products[:, None, :] * taken[None, :, :]
-        return found.reshape(-1, len(states)).T
+        return np.asarray(found.reshape(-1, len(states)).T)
 
     def without(self, source: int) -> np.ndarray:
         """[M] bool: products that a variable has no part in."""
@@ -130,6 +133,8 @@ def basis(
         spread=np.where(spread > 0, spread, 1.0),
         low=np.where(two, -np.inf, low),
         high=np.where(two, np.inf, high),
+        least=states.min(axis=0),
+        most=states.max(axis=0),
     )
 
 

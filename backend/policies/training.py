@@ -34,8 +34,9 @@ _SIZES: dict[str, list[int]] = {"cartpole": [64, 64], "lunarlander": [128, 128]}
 _DQN: dict[str, dict[str, Any]] = {
     "lunarlander": {
         "learning_rate": lambda left: 1e-4 + 5e-4 * left, "batch_size": 128, "buffer_size": 100_000,
-        "learning_starts": 1000, "gamma": 0.99, "target_update_interval": 500, "train_freq": 4, "gradient_steps": 4,
-        "exploration_fraction": 0.2, "exploration_final_eps": 0.04,
+        "learning_starts": 1000, "gamma": 0.99, "target_update_interval": 500,
+        "train_freq": 4, "gradient_steps": 4, "exploration_fraction": 0.2,
+        "exploration_final_eps": 0.04,
     },
     "mountaincar": {
         "learning_rate": 4e-3, "batch_size": 128, "buffer_size": 10_000, "learning_starts": 1000,
@@ -72,14 +73,18 @@ def train(
             network, weights = _learned(environment, steps, seed, progress)
     agent = Agent(network, weights, environment.variables)
     returns = play(environment, agent.act, range(10_000, 10_000 + EPISODES))
-    return network, weights, {
-        "algorithm": environment.algorithm,
-        "steps": steps,
-        "seed": seed,
-        "mean_return": float(np.mean(returns)),
-        "sd_return": float(np.std(returns)),
-        "episodes": EPISODES,
-    }
+    return (
+        network,
+        weights,
+        {
+            "algorithm": environment.algorithm,
+            "steps": steps,
+            "seed": seed,
+            "mean_return": float(np.mean(returns)),
+            "sd_return": float(np.std(returns)),
+            "episodes": EPISODES,
+        },
+    )
 
 
 def play(
@@ -99,7 +104,7 @@ def play(
     return found
 
 
-class _Coded(gymnasium.Env):
+class _Coded(gymnasium.Env):  # type: ignore[misc]
     """An environment as the networks of stable-baselines3 see it."""
 
     def __init__(self, environment: Environment) -> None:
@@ -124,10 +129,11 @@ class _Coded(gymnasium.Env):
         return self._seen(outcome.state), outcome.reward, outcome.terminated, cut, {}
 
     def _seen(self, state: np.ndarray) -> np.ndarray:
-        return coded(state[None], self.variables)[0].astype(np.float32)
+        seen: np.ndarray = coded(state[None], self.variables)[0].astype(np.float32)
+        return seen
 
 
-class _Told(BaseCallback):
+class _Told(BaseCallback):  # type: ignore[misc]
     def __init__(self, steps: int, progress: Progress) -> None:
         super().__init__()
         self.steps, self.progress = steps, progress
@@ -167,9 +173,7 @@ def _learned(
     return network, _weights(layers)
 
 
-def _iterated(
-    environment: Environment, steps: int, progress: Progress
-) -> tuple[Network, Arrays]:
+def _iterated(environment: Environment, steps: int, progress: Progress) -> tuple[Network, Arrays]:
     """The best values of every action in every state, and a network fitted to them."""
     with World(environment) as world:
         values = best_values(world.table())
