@@ -12,9 +12,7 @@ Lundberg & Lee, "A Unified Approach to Interpreting Model Predictions", NIPS 201
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -24,6 +22,7 @@ from backend.concepts.decided import decided
 from backend.concepts.decision import Decision, DecisionParameters
 from backend.concepts.explanation import ConceptExplanation, ConceptTable, ConceptTarget
 from backend.explainer import Explainer, Reference, Run
+from backend.numpy_state import numpy_state
 
 MOST_EXACT = 12
 """Concepts up to which every coalition is tried."""
@@ -144,7 +143,7 @@ class Game:
         from shap.explainers import ExactExplainer, PermutationExplainer
 
         k = len(self.decision.x)
-        with _numpy_state():
+        with numpy_state():  # shap seeds it
             if exact:
                 explainer, most = ExactExplainer(self.worth, _Masker(k)), 2**k
             else:
@@ -165,13 +164,3 @@ class _Masker:
 
     def __call__(self, mask: np.ndarray, _row: np.ndarray) -> np.ndarray:
         return mask[None].copy()
-
-
-@contextlib.contextmanager
-def _numpy_state() -> Iterator[None]:
-    """numpy's global generator as it was afterwards: shap seeds it."""
-    before = np.random.get_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002

@@ -106,7 +106,7 @@ def what_if(
     if true is None:
         return ["The true environment cannot be put into this state: there is no path to compare."]
     steps = len(true)
-    inside: np.ndarray = np.stack([true >= path.low[:steps], true <= path.high[:steps]]).all(axis=0)
+    inside: np.ndarray = np.logical_and(true >= path.low[:steps], true <= path.high[:steps])
     steps_inside = int(inside.all(axis=1)[1:].sum())
     found = [
         f"After “{instead}” in place of “{action}” the true environment stays within the models' "
