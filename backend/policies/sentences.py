@@ -106,7 +106,8 @@ def what_if(
     if true is None:
         return ["The true environment cannot be put into this state: there is no path to compare."]
     steps = len(true)
-    inside: np.ndarray = np.logical_and(true >= path.low[:steps], true <= path.high[:steps])
+    outside = np.maximum(path.low[:steps] - true, true - path.high[:steps])
+    inside: Any = outside <= 0
     steps_inside = int(inside.all(axis=1)[1:].sum())
     found = [
         f"After “{instead}” in place of “{action}” the true environment stays within the models' "

@@ -1,0 +1,131 @@
+"""From what a page shows to the requests behind it: experience, graph, explainers, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from backend import consensus
+from backend.explanation import Comparison, Request
+from backend.policies.causal_xrl import CausalXRL
+from backend.policies.collect import Collect
+from backend.policies.environment import OWN, find
+from backend.policies.explanation import Collecting, Experience, PolicyTarget, Training
+from backend.policies.learn_graph import LearnGraph
+from backend.policies.learner_names import LEARNER
+from backend.policies.play_episode import PlayEpisode
+from backend.policies.train_agent import TrainAgent
+from backend.policies.variable_faithfulness import VariableFaithfulness
+
+
+def needs_training(comparison: Comparison, given: Experience) -> bool:
+    """Whether an agent must be trained first: neither its environment nor the input has one."""
+    name = comparison.model.name
+    return name != OWN and given.network is None and not find(name).agent
+
+
+def train_request(comparison: Comparison) -> Request:
+    """The request for an agent, by the comparison's recipe."""
+    asked = PolicyTarget.model_validate(comparison.target)
+    target = PolicyTarget(training=asked.training or Training())
+    return _step(comparison, TrainAgent.id, comparison.input, target)
+
+
+def collect_request(comparison: Comparison, agent: str) -> Request:
+    """The request for the experience of an agent.
+
+    Args:
+        agent: digest of the experience that holds it; of none where it comes with the environment.
+    """
+    asked = PolicyTarget.model_validate(comparison.target)
+    target = PolicyTarget(collecting=asked.collecting or Collecting())
+    return _step(comparison, Collect.id, agent, target)
+
+
+def collects(comparison: Comparison) -> bool:
+    """Whether the experience must be collected: else the input is one already."""
+    return PolicyTarget.model_validate(comparison.target).collecting is not None
+
+
+def graph_request(
+    comparison: Comparison, experience: str, parameters: dict[str, JsonValue] | None = None
+) -> Request:
+    """The request for the causal graph of an experience."""
+    return Request(
+        family=comparison.family,
+        explainer=LearnGraph.id,
+        model=comparison.model,
+        input=experience,
+        target={},
+        parameters=parameters or {"learner": LEARNER},
+        seed=comparison.seed,
+    )
+
+
+def play_request(comparison: Comparison, experience: str, episode: int | None) -> Request:
+    """The request for the pictures of an episode."""
+    return _step(comparison, PlayEpisode.id, experience, PolicyTarget(episode=episode))
+
+
+def requests(
+    comparison: Comparison, experience: str, graph: dict[str, JsonValue] | None = None
+) -> tuple[Request, ...]:
+    """One request a chosen explainer, all about the same moment of the same experience.
+
+    Args:
+        experience: its digest, which takes the place of the comparison's input.
+        graph: parameters of how the causal graph is learned.
+    """
+    target = moment_of(comparison)
+    subject = graph_request(comparison, experience, graph)
+    return consensus.joined(
+        [
+            Request(
+                family=comparison.family,
+                explainer=choice.explainer,
+                model=comparison.model,
+                input=experience,
+                target=target,
+                parameters=choice.parameters,
+                seed=comparison.seed,
+                subject=subject if choice.explainer == CausalXRL.id else None,
+            )
+            for choice in comparison.choices
+        ]
+    )
+
+
+def moment_of(comparison: Comparison) -> dict[str, JsonValue]:
+    """The target without how its experience came to be."""
+    asked = PolicyTarget.model_validate(comparison.target)
+    update = {"training": None, "collecting": None}
+    found: dict[str, JsonValue] = asked.model_copy(update=update).model_dump(mode="json")
+    return found
+
+
+def score_requests(subjects: Sequence[Request]) -> tuple[Request, ...]:
+    """One request a subject, then one without: random rankings of the variables."""
+    found = [
+        Request(
+            family=one.family,
+            explainer=VariableFaithfulness.id,
+            model=one.model,
+            input=one.input,
+            target=one.target,
+            seed=one.seed,
+            subject=one,
+        )
+        for one in subjects
+    ]
+    return (*found, found[0].model_copy(update={"subject": None})) if found else ()
+
+
+def _step(comparison: Comparison, step: str, input: str, target: PolicyTarget) -> Request:
+    return Request(
+        family=comparison.family,
+        explainer=step,
+        model=comparison.model,
+        input=input,
+        target=target.model_dump(mode="json"),
+    )
