@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from backend.concepts.columns import ClassColumn, ConceptColumns, Mapping, Scale
-from backend.concepts.frame import Frame
 from backend.concepts.guess import guess
+from backend.tables.frame import Frame
 
 EXCERPT_ROWS = 5
 EXCERPT_COLUMNS = 60

@@ -9,9 +9,9 @@ import streamlit as st
 from backend.concepts import heads, inputs, tabular, thumbnails
 from backend.concepts.columns import Mapping
 from backend.concepts.explanation import Bottleneck, ConceptTable
-from backend.concepts.frame import Frame
 from backend.errors import InputError
 from backend.settings import settings
+from backend.tables.frame import Frame
 from components.concept_columns import mapping
 from components.held_file import File, held_file
 from components.plain import plain

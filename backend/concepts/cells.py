@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from backend.concepts.explanation import CLIP
-from backend.concepts.frame import Frame
 from backend.errors import InputError, shown
 from backend.names import listed
+from backend.tables.frame import Frame
 
 SLACK = 1e-6
 """How far past 0 and 1 a rounded probability may be."""

@@ -10,10 +10,10 @@ import numpy as np
 from backend.concepts import cells
 from backend.concepts.columns import Mapping
 from backend.concepts.explanation import CLIP
-from backend.concepts.frame import Frame
 from backend.concepts.guess import plain
 from backend.errors import InputError, shown
 from backend.names import listed
+from backend.tables.frame import Frame
 
 MOST_CLASSES = 1000
 

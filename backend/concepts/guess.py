@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from backend.concepts.columns import ClassColumn, ConceptColumns, Mapping, Scale
-from backend.concepts.frame import Frame
+from backend.tables.frame import Frame
 
 LABEL = (
     "label",

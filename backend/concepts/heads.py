@@ -8,10 +8,8 @@ from pathlib import PurePath
 
 import numpy as np
 
-from backend.concepts import delimited
 from backend.concepts.cells import numbers
 from backend.concepts.explanation import Bottleneck, ConceptTable
-from backend.concepts.frame import Frame
 from backend.concepts.guess import plain
 from backend.concepts.head import Head
 from backend.concepts.inputs import check_size
@@ -19,6 +17,8 @@ from backend.concepts.surrogate import FAITHFUL, agreement
 from backend.errors import InputError, shown
 from backend.names import listed
 from backend.settings import Settings
+from backend.tables import delimited
+from backend.tables.frame import Frame
 
 ENDINGS = (".safetensors", ".csv")
 BIAS = ("bias", "intercept", "(intercept)", "const")

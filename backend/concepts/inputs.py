@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
-from backend.concepts import delimited, npz, parquet
-from backend.concepts.frame import Frame
-from backend.errors import InputError, shown
+from backend.concepts import npz
 from backend.settings import Settings
+from backend.tables import reading
+from backend.tables.frame import Frame
+from backend.tables.reading import ENDINGS, check_size
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".npz")
-_MAGIC = {b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-_READERS = {
-    ".csv": delimited.read,
-    ".tsv": delimited.read,
-    ".parquet": parquet.read,
-    ".npz": npz.read,
-}
-_TODO_ENDING = {
-    ".xlsx": "Save the sheet as CSV.",
-    ".xls": "Save the sheet as CSV.",
-    ".npy": "Save the arrays together, with np.savez.",
-    ".pkl": "A pickle can run code and is never read: save it as CSV, Parquet or NPZ.",
-    ".pt": "A pickle can run code and is never read: save it as CSV, Parquet or NPZ.",
-}
+__all__ = ["ENDINGS", "check_size", "read"]
 
 
 def read(name: str, data: bytes, settings: Settings) -> Frame:
@@ -35,36 +20,4 @@ def read(name: str, data: bytes, settings: Settings) -> Frame:
     Raises:
         InputError: it is of another kind, broken, empty or over a limit; the text says what to do.
     """
-    check_size(name, data, settings)
-    ending = PurePath(name).suffix.lower()
-    if ending not in _READERS:
-        raise InputError(
-            f"Files ending in '{shown(ending)}' are not read.",
-            name,
-            _TODO_ENDING.get(ending, f"Use {', '.join(ENDINGS)}."),
-        )
-    if not data.strip():
-        raise InputError("The file is empty.", name, "Bring one with a row for each sample.")
-    inside = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "text")
-    if inside != (ending if ending in _MAGIC.values() else "text"):
-        what = {"text": "no file of that kind", ".npz": "a zip archive", ".parquet": "Parquet"}
-        raise InputError(
-            f"Its name ends in '{ending}', but it is {what[inside]}: nothing in it was run.",
-            name,
-            f"Bring one of {', '.join(ENDINGS)}; a spreadsheet must be saved as CSV.",
-        )
-    return _READERS[ending](name, data, settings)
-
-
-def check_size(name: str, data: bytes, settings: Settings) -> None:
-    """Check the size of what was brought.
-
-    Raises:
-        InputError: it is over the limit.
-    """
-    if len(data) > settings.max_table_mb * 1e6:
-        raise InputError(
-            f"The file has more than {settings.max_table_mb:g} MB (VITRINE_MAX_TABLE_MB).",
-            name,
-            "Bring fewer samples, or save it as Parquet.",
-        )
+    return reading.read(name, data, settings, npz.read)

@@ -9,10 +9,10 @@ import numpy as np
 from backend.concepts import cells, classes, heads
 from backend.concepts.columns import ConceptColumns, Mapping
 from backend.concepts.explanation import Bottleneck, ConceptTable
-from backend.concepts.frame import Frame
 from backend.concepts.head import Head
 from backend.errors import InputError, shown
 from backend.names import listed
+from backend.tables.frame import Frame
 
 FEWEST_CONCEPTS = 2
 

@@ -73,8 +73,8 @@ class VariableFaithfulness(Explainer):
     )
     how_to_read = (
         "State variables are drawn anew from the visited states in the order of the scores, and "
-        "the probability of the action is watched. A faithful ranking makes it fall at once; compare "
-        "with the row `random`."
+        "the probability of the action is watched. A faithful ranking makes it fall at once; "
+        "compare with the row `random`."
     )
     libraries = ("numpy", "scikit-learn")
     uses_seed = True

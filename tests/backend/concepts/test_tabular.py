@@ -7,10 +7,10 @@ import pytest
 
 from backend.concepts import tabular
 from backend.concepts.columns import Mapping
-from backend.concepts.frame import Frame
 from backend.concepts.guess import guess
 from backend.delimited import converted
 from backend.errors import InputError
+from backend.tables.frame import Frame
 
 TRUTH = {"a": [0, 1, 1, 0], "b": [1, 1, 0, 0]}
 PREDICTED = {"a": [0.1, 0.9, 0.8, 0.3], "b": [0.7, 0.6, 0.2, 0.4]}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.concepts.frame import Frame, checked_size
 from backend.delimited import NUMBER, converted, decoded, delimiter_of
 from backend.delimited import rows as divided
 from backend.errors import InputError
 from backend.names import apart, listed
 from backend.settings import Settings
+from backend.tables.frame import Frame, checked_size
 
 
 def read(name: str, data: bytes, settings: Settings) -> Frame:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from backend import delimited
-from backend.concepts.frame import Frame, checked_size
 from backend.errors import InputError, shown
 from backend.names import apart, listed
 from backend.settings import Settings
+from backend.tables.frame import Frame, checked_size
 
 LONGEST_WORD = 10_000
 """Characters of a cell."""
