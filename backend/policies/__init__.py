@@ -20,6 +20,7 @@ from backend.policies.policy_saliency import PolicySaliency
 from backend.policies.policy_shap import PolicyShap
 from backend.policies.presets import PRESETS
 from backend.policies.random_variables import RandomVariables
+from backend.policies.read_agent import ReadAgent
 from backend.policies.train_agent import TrainAgent
 from backend.policies.tree_surrogate import TreeSurrogate
 from backend.policies.variable_faithfulness import VariableFaithfulness
@@ -51,7 +52,7 @@ FAMILY = Family(
         PolicyConsensus,
         RandomVariables,
     ),
-    steps=(TrainAgent, Collect, PlayEpisode, LearnGraph, VariableFaithfulness),
+    steps=(TrainAgent, ReadAgent, Collect, PlayEpisode, LearnGraph, VariableFaithfulness),
     presets=PRESETS,
     Input=Experience,
     Target=PolicyTarget,

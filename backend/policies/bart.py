@@ -8,7 +8,7 @@ its public description:
    deviation, or for the action from one to another.
 3. A regression tree on the mean effects clusters the rows (leaves of a tenth, depth 4 at most).
 4. The source is a cause where in any cluster the 95 % interval over draws excludes zero, and the
-   effect is larger than a hundredth of the target's deviation.
+   effect is larger than a tenth of the target's deviation.
 """
 
 from __future__ import annotations

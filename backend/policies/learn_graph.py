@@ -19,7 +19,7 @@ class LearnGraphParameters(Frozen):
     """How the graph is learned."""
 
     learner: Learner = LEARNER
-    bootstraps: Annotated[int, Field(ge=0, le=100)] = Field(
+    bootstraps: Annotated[int, Field(ge=2, le=100)] = Field(
         10,
         title="Bootstraps",
         description="How often the graph is learned anew from episodes drawn with replacement: an "

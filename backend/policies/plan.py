@@ -15,6 +15,7 @@ from backend.policies.explanation import Collecting, Experience, PolicyTarget, T
 from backend.policies.learn_graph import LearnGraph
 from backend.policies.learner_names import LEARNER
 from backend.policies.play_episode import PlayEpisode
+from backend.policies.read_agent import UPLOAD, ReadAgent
 from backend.policies.train_agent import TrainAgent
 from backend.policies.variable_faithfulness import VariableFaithfulness
 
@@ -30,6 +31,16 @@ def train_request(comparison: Comparison) -> Request:
     asked = PolicyTarget.model_validate(comparison.target)
     target = PolicyTarget(training=asked.training or Training())
     return _step(comparison, TrainAgent.id, comparison.input, target)
+
+
+def read_request(comparison: Comparison) -> Request:
+    """The request for the agent of a file that was brought."""
+    return _step(comparison, ReadAgent.id, comparison.input, PolicyTarget())
+
+
+def brings_agent(given: Experience) -> bool:
+    """Whether an input is the file of an agent."""
+    return UPLOAD in given.arrays
 
 
 def collect_request(comparison: Comparison, agent: str) -> Request:
