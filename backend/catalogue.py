@@ -33,9 +33,9 @@ def catalogue() -> dict[str, Family]:
     A package adds a family with an entry point of the group `vitrine.families` that names a
     `Family`.
     """
-    from backend import concepts, graphs, images, tokens
+    from backend import concepts, graphs, images, policies, tokens
 
-    own = (tokens.FAMILY, graphs.FAMILY, concepts.FAMILY, images.FAMILY)
+    own = (tokens.FAMILY, graphs.FAMILY, concepts.FAMILY, images.FAMILY, policies.FAMILY)
     families = {family.id: family for family in own}
     for point in importlib.metadata.entry_points(group="vitrine.families"):
         try:

@@ -15,7 +15,7 @@ from backend.study import Studied
 Picture = Callable[[str], bytes]
 """A format -> the explanation's figure in it."""
 
-FAMILIES = ("tokens", "graphs", "concepts", "images")
+FAMILIES = ("tokens", "graphs", "concepts", "images", "policies")
 """The families that have a desk; `list` names all families."""
 STUDIED = ("tokens", "graphs", "concepts", "images")
 """Those of them that can compare explainers over many inputs."""

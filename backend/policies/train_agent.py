@@ -62,6 +62,6 @@ class TrainAgent(Explainer):
             variables=environment.variables,
             action_names=environment.action_names,
             network=network,
-            origin={"agent": origin},
+            origin={"agent": origin | {"training": asked.model_dump(mode="json")}},
         )
         return explanation(found)

@@ -238,7 +238,8 @@ def _complete(table: _Table, notes: list[str]) -> _Table:
             todo="Check which columns are the episode and the step.",
         )
     fields: dict[str, Any] = {f.name: getattr(table, f.name) for f in dataclasses.fields(table)}
-    return _Table(**{name: None if a is None else a[order] for name, a in fields.items()})
+    kept: dict[str, Any] = {n: None if a is None else a[order] for n, a in fields.items()}
+    return _Table(**kept)
 
 
 def _transitions(

@@ -8,6 +8,7 @@ from backend.concepts.explanation import ConceptExplanation
 from backend.explanation import Explanation
 from backend.graphs.explanation import GraphExplanation
 from backend.images.explanation import ImageExplanation
+from backend.policies.explanation import PolicyExplanation
 from backend.tokens.explanation import TokenExplanation
 
 
@@ -25,6 +26,8 @@ def figure(explanation: Explanation, theme: str = "light", title: str = "") -> g
         return _graphs(explanation, theme, title)
     if isinstance(explanation, ImageExplanation):
         return _images(explanation, theme, title)
+    if isinstance(explanation, PolicyExplanation):
+        return _policies(explanation, theme, title)
     raise TypeError(f"there is no figure of a {type(explanation).__name__}")
 
 
@@ -67,3 +70,14 @@ def _images(explanation: ImageExplanation, theme: str, title: str) -> go.Figure:
     if kind == "tcav":
         return tcav.figure(explanation, theme, title)
     raise TypeError(f"there is no figure of an ImageExplanation of kind {kind!r}")
+
+
+def _policies(explanation: PolicyExplanation, theme: str, title: str) -> go.Figure:
+    from components.figures import policy_bars, policy_graph
+
+    kind = explanation.values.get("kind")
+    if kind == "variables":
+        return policy_bars.bars(explanation, theme, title)
+    if kind == "graph":
+        return policy_graph.graph(explanation, theme, title)
+    raise TypeError(f"there is no figure of a PolicyExplanation of kind {kind!r}")

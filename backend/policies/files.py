@@ -1,0 +1,170 @@
+"""The files an explanation of a policy is taken away as; page and command line write the same."""
+
+from __future__ import annotations
+
+import io
+import shlex
+
+import numpy as np
+from pydantic import JsonValue
+
+from backend import card as cards
+from backend import files
+from backend.explanation import Request
+from backend.files import arrays, values
+from backend.policies.environment import OWN
+from backend.policies.explanation import (
+    Collecting,
+    Experience,
+    PolicyExplanation,
+    PolicyTarget,
+    Training,
+)
+from backend.policies.read_agent import UPLOAD
+
+__all__ = ["arrays", "beside", "card", "command", "experience_npz", "numbers", "values"]
+
+TABLE_FILE, AGENT_FILE = "trajectories.npz", "agent.safetensors"
+_ALT = "How much each state variable speaks for the action, as bars"
+_ATTACHED = "# {} goes along, a file of its own beside this card.\n"
+
+
+def numbers(explanation: PolicyExplanation) -> bytes:
+    """CSV: a row a state variable, with its value at the moment and its score.
+
+    Raises:
+        ValueError: it is of another kind.
+    """
+    told = explanation.values
+    if told.get("kind") != "variables":
+        raise ValueError(f"no numbers are written of an explanation of kind {told.get('kind')!r}")
+    scores = explanation.arrays["scores"].astype(np.float64)
+    order = np.argsort(np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable"))
+    each = zip(told["variable_names"], told["units"], told["state"], scores, order, strict=True)
+    rows = [
+        [files.cell(name), files.cell(unit), files.number(state), files.number(score), int(at) + 1]
+        for name, unit, state, score, at in each
+    ]
+    return files.table(("variable", "unit", "state", "score", "rank"), rows)
+
+
+def card(explanation: PolicyExplanation, experience: Experience, picture: bytes) -> bytes:
+    """The explanation card as HTML; `picture` is the figure as SVG."""
+    line = command(explanation.source().request, experience)
+    along = [name for name in (TABLE_FILE, AGENT_FILE) if name in line]
+    text = cards.card(
+        explanation,
+        picture=picture,
+        alt=_ALT,
+        tables=_tables(explanation),
+        command="".join(_ATTACHED.format(name) for name in along) + line,
+        prompt=_about(experience),
+    )
+    return text.encode("utf-8")
+
+
+def command(request: Request, experience: Experience, out: str = "out") -> str:
+    """The command line that makes this request again, quoted for a shell."""
+    target = PolicyTarget.model_validate(request.target)
+    words = ["python", "-m", "backend", "explain", "policies", *files.explainer_words(request)]
+    words += experience_words(experience)
+    if request.subject is not None:
+        for name, value in request.subject.parameters.items():
+            words += [f"--{name}", str(value)]
+    for name in ("episode", "step", "action", "instead"):
+        if (value := getattr(target, name)) is not None:
+            words += [f"--{name}", str(value)]
+    if target.state is not None:
+        words.append("--state=" + ",".join(repr(value) for value in target.state))
+    words += files.parameter_words(request)
+    return shlex.join([*words, "--seed", str(request.seed), "--out", out])
+
+
+def experience_words(experience: Experience) -> list[str]:
+    """The words of a command line that make an experience again."""
+    origin = experience.origin
+    if "collecting" not in origin:
+        return ["--input", TABLE_FILE]
+    asked = Collecting.model_validate(origin["collecting"])
+    words = ["--example", experience.environment, "--actions", asked.mode]
+    words += ["--transitions", str(asked.transitions), "--collect-seed", str(asked.seed)]
+    agent = origin.get("agent")
+    if isinstance(agent, dict) and "file" in agent:
+        words += ["--agent", AGENT_FILE]
+    elif isinstance(agent, dict) and isinstance(agent.get("training"), dict):
+        training = Training.model_validate(agent["training"])
+        words += ["--train-share", repr(training.share), "--train-seed", str(training.seed)]
+    return words
+
+
+def beside(experience: Experience) -> dict[str, bytes]:
+    """The file that the command needs, by name."""
+    words = experience_words(experience)
+    if TABLE_FILE in words:
+        return {TABLE_FILE: experience_npz(experience)}
+    return {AGENT_FILE: agent_file(experience)} if AGENT_FILE in words else {}
+
+
+def experience_npz(experience: Experience) -> bytes:
+    """The transitions as an .npz that the reader of uploads takes back."""
+    arrays = experience.arrays
+    found = {
+        "states": arrays["states"],
+        "next_states": arrays["next_states"],
+        "state_names": np.array(experience.names, dtype=np.str_),
+        "action": np.array([experience.action_names[a] for a in arrays["actions"]], dtype=np.str_),
+        "reward": arrays["rewards"],
+        "terminated": arrays["terminated"],
+        "truncated": arrays["truncated"],
+        "episode": arrays["episodes"],
+        "step": arrays["steps"],
+    }
+    out = io.BytesIO()
+    np.savez_compressed(out, allow_pickle=False, **found)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def agent_file(experience: Experience) -> bytes:
+    """The agent's weights as safetensors, with what network they are of."""
+    import safetensors.numpy
+
+    network = experience.network
+    told = "{}" if network is None else network.model_dump_json()
+    return safetensors.numpy.save(experience.weights(), {"network": told})
+
+
+def _about(experience: Experience) -> str:
+    told: JsonValue = experience.origin.get("file") or experience.title
+    return f"{told}: {len(experience):,} transitions of {len(experience.variables)} state variables"
+
+
+def _tables(explanation: PolicyExplanation) -> list[cards.Table]:
+    told = explanation.values
+    if told.get("kind") != "variables":
+        return []
+    actions = told["action_names"]
+    rows: list[tuple[str, object]] = [
+        ("action", actions[told["action"]]),
+        ("set against", actions[told["instead"]]),
+    ]
+    if told["episode"] is not None:
+        rows += [("episode", told["episode"]), ("step", told["step"])]
+    scores = explanation.arrays["scores"]
+    states = [
+        (name, f"{state:.4g} {unit}".strip(), f"{score:.4g}")
+        for name, unit, state, score in zip(
+            told["variable_names"], told["units"], told["state"], scores, strict=True
+        )
+    ]
+    score_name = f"score {told['unit']}".strip()
+    said = [(text,) for part in told["sentences"].values() for text in part]
+    tables = [
+        cards.Table("Moment", ("", ""), rows),
+        cards.Table("State variables", ("variable", "state", score_name), states),
+    ]
+    return [*tables, cards.Table("In words", ("",), said)] if said else tables
+
+
+def is_agent(experience: Experience) -> bool:
+    """Whether an input is the file of an agent."""
+    return UPLOAD in experience.arrays or (not len(experience) and experience.environment != OWN)
