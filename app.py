@@ -13,6 +13,7 @@ page = st.navigation(
         st.Page("pages/graphs.py", title="Graphs", icon=":material/hub:"),
         st.Page("pages/concepts.py", title="Concepts", icon=":material/category:"),
         st.Page("pages/images.py", title="Images", icon=":material/image:"),
+        st.Page("pages/policies.py", title="Policies", icon=":material/sports_esports:"),
         st.Page("pages/study.py", title="Study", icon=":material/leaderboard:"),
         st.Page("pages/library.py", title="Library", icon=":material/inventory_2:"),
     ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any, cast
 
-from pydantic import JsonValue
-
 from backend.commands import work
 from backend.commands.desk import Picture
 from backend.engine.engine import Engine
@@ -20,9 +18,6 @@ from backend.settings import Settings
 
 class Desk:
     """An agent in an environment, or a table of trajectories; one moment is explained."""
-
-    def __init__(self) -> None:
-        self._graph: dict[str, JsonValue] = {}
 
     def add_explain(self, parser: argparse.ArgumentParser) -> None:
         arguments.add(parser)
@@ -39,7 +34,6 @@ class Desk:
                 "--model",
                 "Leave out --model and --precision.",
             )
-        self._graph = arguments.graph(given)
         target, brought = arguments.target(given), arguments.experience(given, engine.settings)
         return Comparison(
             family=family.id,
@@ -52,7 +46,7 @@ class Desk:
 
     def requests(self, engine: Engine, comparison: Comparison) -> tuple[Request, ...]:
         digest, _ = _experience(engine, comparison)
-        return plan.requests(comparison, digest, self._graph)
+        return plan.requests(comparison, digest)
 
     def files(
         self, explanation: Explanation, comparison: Comparison, engine: Engine, picture: Picture
@@ -74,7 +68,7 @@ class Desk:
             comparison = self.comparison(given, engine)
             work.check_ranks(work.family_of(comparison.family), comparison.choices)
             digest, _ = _experience(engine, comparison)
-            subjects = plan.requests(comparison, digest, self._graph)
+            subjects = plan.requests(comparison, digest)
             explained = [found for _, found in work.finish(engine, subjects)]
             names = [*(request.explainer for request in subjects), work.RANDOM]
             asked = plan.score_requests(subjects)
@@ -82,7 +76,7 @@ class Desk:
                 _row(name, found)
                 for name, (_, found) in zip(names, work.finish(engine, asked), strict=True)
             ]
-            graph = plan.graph_request(comparison, digest, self._graph)
+            graph = plan.graph_request(comparison, digest)
             [(_, learned)] = work.finish(engine, [graph])
         finally:
             engine.close()

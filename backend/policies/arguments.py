@@ -16,7 +16,6 @@ from backend.policies import inputs, read_agent, trajectories
 from backend.policies.columns import Columns, guess
 from backend.policies.environment import ENVIRONMENTS, OWN, find
 from backend.policies.explanation import Collecting, Experience, PolicyTarget, Training
-from backend.policies.learner_names import LEARNER, TITLES
 from backend.settings import Settings
 
 OF_WORLD = {
@@ -51,8 +50,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collect-seed", metavar="N", type=int, help="seed of the collecting")
     parser.add_argument("--train-share", metavar="X", type=float, help="length of the training")
     parser.add_argument("--train-seed", metavar="N", type=int, help="seed of the training")
-    parser.add_argument("--learner", choices=list(TITLES), default=LEARNER, help="of the graph")
-    parser.add_argument("--bootstraps", metavar="N", type=int, help="of the graph (default: 10)")
     parser.add_argument("--episode", metavar="N", type=int, help="explain a moment of this episode")
     parser.add_argument("--step", metavar="N", type=int, help="this step of it")
     parser.add_argument(
@@ -143,11 +140,6 @@ def target(given: argparse.Namespace) -> PolicyTarget:
         first = error.errors()[0]
         flag = str(first["loc"][-1]).replace("_", "-")
         raise InputError(f"{first['msg']}.", f"--{flag}") from error
-
-
-def graph(given: argparse.Namespace) -> dict[str, Any]:
-    """Parameters of the causal graph."""
-    return _given({"learner": given.learner, "bootstraps": given.bootstraps})
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

@@ -28,13 +28,16 @@ from backend.explanation import Frozen
 from backend.policies import sentences
 from backend.policies.explained import explained
 from backend.policies.explanation import Experience, PolicyExplanation, PolicyTarget
-from backend.policies.learn_graph import LearnGraph
+from backend.policies.learn_graph import BOOTSTRAPS, Bootstraps, LearnGraph
+from backend.policies.learner_names import LEARNER, Learner
 from backend.policies.moment import moment
 
 
 class CausalXRLParameters(Frozen):
-    """How far is looked, and how often is drawn."""
+    """How the graph is learned, how far is looked, and how often is drawn."""
 
+    learner: Learner = LEARNER
+    bootstraps: Bootstraps = BOOTSTRAPS
     horizon: Annotated[int, Field(ge=1, le=100)] = Field(
         10, title="Steps ahead", description="How many steps the paths after an action have."
     )

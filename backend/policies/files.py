@@ -12,7 +12,6 @@ from backend import card as cards
 from backend import files
 from backend.explanation import Request
 from backend.files import arrays, values
-from backend.policies.environment import OWN
 from backend.policies.explanation import (
     Collecting,
     Experience,
@@ -20,7 +19,6 @@ from backend.policies.explanation import (
     PolicyTarget,
     Training,
 )
-from backend.policies.read_agent import UPLOAD
 
 __all__ = ["arrays", "beside", "card", "command", "experience_npz", "numbers", "values"]
 
@@ -68,9 +66,6 @@ def command(request: Request, experience: Experience, out: str = "out") -> str:
     target = PolicyTarget.model_validate(request.target)
     words = ["python", "-m", "backend", "explain", "policies", *files.explainer_words(request)]
     words += experience_words(experience)
-    if request.subject is not None:
-        for name, value in request.subject.parameters.items():
-            words += [f"--{name}", str(value)]
     for name in ("episode", "step", "action", "instead"):
         if (value := getattr(target, name)) is not None:
             words += [f"--{name}", str(value)]
@@ -163,8 +158,3 @@ def _tables(explanation: PolicyExplanation) -> list[cards.Table]:
         cards.Table("State variables", ("variable", "state", score_name), states),
     ]
     return [*tables, cards.Table("In words", ("",), said)] if said else tables
-
-
-def is_agent(experience: Experience) -> bool:
-    """Whether an input is the file of an agent."""
-    return UPLOAD in experience.arrays or (not len(experience) and experience.environment != OWN)

@@ -14,17 +14,24 @@ from backend.policies.explanation import Experience, PolicyExplanation, PolicyTa
 from backend.policies.learner_names import LEARNER, Learner
 from backend.policies.structure_metrics import scores
 
+Bootstraps = Annotated[
+    int,
+    Field(
+        ge=2,
+        le=100,
+        title="Bootstraps",
+        description="How often the graph is learned anew from episodes drawn with replacement: an "
+        "edge that is in fewer than nine in ten is drawn dashed.",
+    ),
+]
+BOOTSTRAPS: Bootstraps = 10
+
 
 class LearnGraphParameters(Frozen):
     """How the graph is learned."""
 
     learner: Learner = LEARNER
-    bootstraps: Annotated[int, Field(ge=2, le=100)] = Field(
-        10,
-        title="Bootstraps",
-        description="How often the graph is learned anew from episodes drawn with replacement: an "
-        "edge that is in fewer than nine in ten is drawn dashed.",
-    )
+    bootstraps: Bootstraps = BOOTSTRAPS
 
 
 class LearnGraph(Explainer):

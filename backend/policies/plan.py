@@ -13,7 +13,6 @@ from backend.policies.collect import Collect
 from backend.policies.environment import OWN, find
 from backend.policies.explanation import Collecting, Experience, PolicyTarget, Training
 from backend.policies.learn_graph import LearnGraph
-from backend.policies.learner_names import LEARNER
 from backend.policies.play_episode import PlayEpisode
 from backend.policies.read_agent import UPLOAD, ReadAgent
 from backend.policies.train_agent import TrainAgent
@@ -59,17 +58,17 @@ def collects(comparison: Comparison) -> bool:
     return PolicyTarget.model_validate(comparison.target).collecting is not None
 
 
-def graph_request(
-    comparison: Comparison, experience: str, parameters: dict[str, JsonValue] | None = None
-) -> Request:
-    """The request for the causal graph of an experience."""
+def graph_request(comparison: Comparison, experience: str) -> Request:
+    """The request for the causal graph of an experience, learned as CausalXRL's parameters say."""
+    chosen = [c.parameters for c in comparison.choices if c.explainer == CausalXRL.id]
+    known = chosen[0] if chosen else {}
     return Request(
         family=comparison.family,
         explainer=LearnGraph.id,
         model=comparison.model,
         input=experience,
         target={},
-        parameters=parameters or {"learner": LEARNER},
+        parameters={k: v for k, v in known.items() if k in LearnGraph.Parameters.model_fields},
         seed=comparison.seed,
     )
 
@@ -79,17 +78,14 @@ def play_request(comparison: Comparison, experience: str, episode: int | None) -
     return _step(comparison, PlayEpisode.id, experience, PolicyTarget(episode=episode))
 
 
-def requests(
-    comparison: Comparison, experience: str, graph: dict[str, JsonValue] | None = None
-) -> tuple[Request, ...]:
+def requests(comparison: Comparison, experience: str) -> tuple[Request, ...]:
     """One request a chosen explainer, all about the same moment of the same experience.
 
     Args:
         experience: its digest, which takes the place of the comparison's input.
-        graph: parameters of how the causal graph is learned.
     """
     target = moment_of(comparison)
-    subject = graph_request(comparison, experience, graph)
+    subject = graph_request(comparison, experience)
     return consensus.joined(
         [
             Request(
