@@ -209,10 +209,15 @@ def _flat(values: np.ndarray, size: float) -> bool:
 def _notes(names: Sequence[str], still: np.ndarray, flat: np.ndarray) -> list[str]:
     sources, targets = (*names, "the action"), (*names, "the reward")
     found = [
-        f"{sources[i]} hardly ever takes another value here, so what it causes cannot be tested."
+        f"{_capital(sources[i])} hardly ever takes another value here, so what it causes cannot be "
+        "tested."
         for i in np.flatnonzero(still)
     ]
     return found + [
-        f"{targets[j]} never changes here, so nothing can be found to cause it."
+        f"{_capital(targets[j])} never changes here, so nothing can be found to cause it."
         for j in np.flatnonzero(flat)
     ]
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -135,7 +135,7 @@ def _line(
             "width": THINNEST + (WIDEST - THINNEST) * np.sqrt(edge.strength / most),
             "dash": "solid" if edge.support >= SURE else "dash",
         },
-        opacity=0.15 if faint else 0.8,
+        opacity=0.4 if faint else 0.8,
         hoverinfo="skip",
         showlegend=False,
     )
