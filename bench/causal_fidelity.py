@@ -36,8 +36,8 @@ ENVIRONMENT = find("cartpole")
 def by_hand() -> Agent:
     """A policy over cart position and pole angle that no line tells: velocities are not looked at.
 
-    It pushes to where the pole leans, and from a tenth of a metre off the middle on more and more to
-    where the cart is: so the pole leans back.
+    It pushes to where the pole leans, and from a tenth of a metre off the middle on more and more
+    to where the cart is: so the pole leans back.
     """
     hidden = np.array([[0, 0, 1, 0], [0, 0, -1, 0], [1, 0, 0, 0], [-1, 0, 0, 0]], dtype=np.float32)
     right = np.array([20, -20, 100, -100], dtype=np.float32)

@@ -18,16 +18,19 @@ from backend.policies.training import train
 
 FOLDER = Path(environments.__file__).parent / "agents"
 
+SEEDS = {"lunarlander": 1}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["cartpole", "lunarlander"])
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, help="default: that of the agents that come along")
     parser.add_argument("--steps", type=int)
     given = parser.parse_args()
     for name in given.names:
         environment = environments.find(name)
         steps = given.steps or environment.steps
+        seed = SEEDS.get(name, 0) if given.seed is None else given.seed
         last = [0]
 
         def told(done: float, total: float, what: str, last: list[int] = last) -> None:
@@ -35,7 +38,7 @@ def main() -> None:
                 last[0] = int(10 * done / total)
                 print(f"{what}: {done:.0f} of {total:.0f}", flush=True)
 
-        network, weights, origin = train(environment, steps, given.seed, told)
+        network, weights, origin = train(environment, steps, seed, told)
         print(f"{name}: {json.dumps(origin)}")
         versions = {n: version(n) for n in ("stable-baselines3", "gymnasium", "torch")}
         agent = {"network": network.model_dump(mode="json"), "origin": origin | versions}

@@ -21,7 +21,7 @@ SCRIPT = textwrap.dedent(
     heavy = ("torch", "torch_geometric", "transformers", "captum", "shap", "sklearn")
     app = AppTest.from_file("app.py", default_timeout=120).run()
     assert not app.exception, app.exception
-    for name in ("tokens", "graphs", "concepts", "images", "study", "library"):
+    for name in ("tokens", "graphs", "concepts", "images", "policies", "study", "library"):
         app.switch_page(f"pages/{name}.py").run()
         assert not app.exception, app.exception
     app.switch_page("pages/tokens.py").run()

@@ -19,6 +19,8 @@ from tests.backend.engine.conftest import make_model
 from tests.backend.engine.conftest import site as site
 from tests.backend.engine.fakes import Noise
 
+OWN = ("tokens", "graphs", "concepts", "images", "policies")
+
 
 def request(explainer="noise", **changes):
     fields = {"family": "fakes", "explainer": explainer, "model": {"name": "tiny"}}
@@ -26,7 +28,7 @@ def request(explainer="noise", **changes):
 
 
 def test_an_installed_package_adds_a_family(site):
-    assert list(catalogue.catalogue()) == ["tokens", "graphs", "concepts", "images", "fakes"]
+    assert list(catalogue.catalogue()) == [*OWN, "fakes"]
     assert find(request()).title == "Noise"
     assert find(request("score")).role == "score"
 
@@ -38,12 +40,14 @@ def test_a_broken_package_takes_nothing_down(site, caplog, point):
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (other / "entry_points.txt").write_text(f"[vitrine.families]\nbroken = {point}\n")
     with caplog.at_level(logging.ERROR):
-        assert set(catalogue.catalogue()) == {"tokens", "graphs", "concepts", "images", "fakes"}
+        assert set(catalogue.catalogue()) == {*OWN, "fakes"}
     assert "the family broken of an installed package" in caplog.text
 
 
 def test_names_of_nothing(site):
-    with pytest.raises(InputError, match=r"no family 'x'.*tokens, graphs, concepts, images, fakes"):
+    with pytest.raises(
+        InputError, match=r"no family 'x'.*tokens, graphs, concepts, images, policies, fakes"
+    ):
         find(request(family="x"))
     with pytest.raises(InputError, match=r"no explainer 'x'.*chatty"):
         find(request("x"))

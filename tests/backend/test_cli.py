@@ -190,7 +190,8 @@ def test_score_has_a_random_row_and_both_operators(drawn: Drawn, model: Path, ca
 def test_list_and_doctor(drawn: Drawn, capfd) -> None:
     assert main(["list", "--json"], drawn) == 0
     listed = json.loads(capfd.readouterr().out)["families"]
-    assert [family["id"] for family in listed] == ["tokens", "graphs", "concepts", "images"]
+    known = ["tokens", "graphs", "concepts", "images", "policies"]
+    assert [family["id"] for family in listed] == known
     assert [e["id"] for e in listed[0]["explainers"]] == [cls.id for cls in FAMILY.explainers]
     assert main(["list"], drawn) == 0
     assert "contribution_weights" in capfd.readouterr().out

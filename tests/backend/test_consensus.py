@@ -30,14 +30,17 @@ WORDS = {
     "graphs": ("--example", "mutag", "--epochs", "2", "--graph", "3"),
     "concepts": ("--example", "xor", "--sample", "1"),
     "images": ("--example", "parts", "--model", "parts-cnn", "--image", "1"),
+    "policies": ("--example", "cartpole", "--transitions", "1000", "--step", "5"),
 }
 MEMBERS = {
     "tokens": "attention_mean,gradient_x_input,leave_one_out",
     "graphs": "saliency,edge_occlusion,gnn_explainer",
     "concepts": "linear_contributions,concept_flip,gradient_x_concept",
     "images": "grad_cam,occlusion,saliency",
+    "policies": "policy_saliency,policy_integrated_gradients,policy_shap",
 }
-STEP = {"graphs": "graph_faithfulness", "images": "image_faithfulness"}
+STEP = {"graphs": "graph_faithfulness", "images": "image_faithfulness",
+        "policies": "variable_faithfulness"}  # fmt: skip
 SET = {
     "tokens": ("--set", "attention_mean.reading=last", "--set", "gradient_x_input.reading=norm"),
     "graphs": ("--set", "gnn_explainer.epochs=5", "--set", "saliency.absolute=false"),
@@ -45,6 +48,9 @@ SET = {
         "--set", "gradient_x_concept.baseline=absent", "--set", "concept_flip.contrast=runner-up",
     ),
     "images": ("--set", "occlusion.window=16", "--set", "grad_cam.signed=true"),
+    "policies": (
+        "--set", "policy_integrated_gradients.steps=32", "--set", "policy_shap.rows=20",
+    ),
 }  # fmt: skip
 
 
