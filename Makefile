@@ -31,6 +31,8 @@ bench: $(DEV)
 	$(BIN)/python -m bench.cb_slice
 	$(BIN)/python -m bench.ms_explainer
 	$(BIN)/python -m bench.conex
+	$(BIN)/python -m bench.causal_xrl
+	$(BIN)/python -m bench.causal_fidelity
 	$(BIN)/python -m bench.faithfulness
 	$(BIN)/python -m bench.products
 
