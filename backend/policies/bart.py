@@ -41,6 +41,8 @@ def bart(transitions: Transitions, seed: int) -> Learned:
     strength = np.zeros(pairs.shape)
     for j in np.flatnonzero(~transitions.flat):
         for column in targets[j].T:
+            if not column[learned].std() > 0:
+                continue  # a value that is never taken has no cause to be found
             model = _fitted(x[learned], column[learned], seed)
             for i in np.flatnonzero(~transitions.still):
                 found = max(_strength(model, *pair, x[tried], seed) for pair in moved[i])
