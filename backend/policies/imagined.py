@@ -57,7 +57,8 @@ def band(
         errors[step + 1, :, :-1] = np.abs(states - transitions.next_states[rows])
         errors[step + 1, :, -1] = np.abs(said - true)
     scale = errors.mean(axis=1) + 1e-6 * np.abs([*transitions.states.std(axis=0), 1.0])
-    ratios = (errors / scale[:, None]).max(axis=(0, 2))
+    # What never moves is never missed: its band has no width.
+    ratios = (errors / np.where(scale > 0, scale, 1.0)[:, None]).max(axis=(0, 2))
     level = min(1.0, np.ceil((len(ratios) + 1) * COVERED) / len(ratios))
     widths = scale * np.quantile(ratios, level)
     widths[0] = 0
