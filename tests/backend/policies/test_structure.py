@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from backend.errors import InputError
+from backend.policies import gated
 from backend.policies.equations import UNKNOWN, known_edges
 from backend.policies.explanation import PolicyTarget, Variable
 from backend.policies.learn_graph import LearnGraph
@@ -339,10 +340,17 @@ def test_bart_recovers_straight_lines_from_few_rows():
     assert 0.5 < found.strength[1, 0] < 1.1
 
 
-def test_gates_of_true_edges_stay_open_wider_than_any_other():
-    found = LEARNERS["gated"](prepare(straight(3000), 0), 0)
-    assert found.present[STRAIGHT == 1].all()
-    assert found.strength[STRAIGHT == 1].min() > found.strength[STRAIGHT == 0].max() + 0.05
+def test_gates_of_true_edges_stay_open_and_a_penalty_shuts_the_others(monkeypatch):
+    transitions = prepare(straight(3000), 0)
+    # How first and second change does not hang on themselves.
+    moved = (STRAIGHT == 1) & ~np.diag([True, True, False, False])
+    found = gated.gated(transitions, 0)
+    assert found.present[moved].all()
+    assert found.strength[moved].min() > found.strength[~moved].max() + 0.05
+    monkeypatch.setattr(gated, "PENALTY", 3e-2)
+    strict = gated.gated(transitions, 0)
+    assert strict.present[moved].all()
+    assert np.median(strict.strength[~moved]) < 0.3 < np.median(found.strength[~moved])
 
 
 def test_chance_draws_about_half_of_the_pairs_and_seeds_differ(transitions):
