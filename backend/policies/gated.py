@@ -15,7 +15,8 @@ from backend.policies.transitions import Transitions
 STEPS = 1200
 BATCH = 512
 WIDTH = 32
-PENALTY = 3e-3
+PENALTY = 3e-2
+WEIGHT_RATE, GATE_RATE = 5e-3, 2e-2
 OPEN = 0.5
 
 
@@ -42,7 +43,8 @@ def gated(transitions: Transitions, seed: int) -> Learned:
         shift = torch.nn.Parameter(torch.zeros(outputs, 1, WIDTH))
         second = torch.nn.Parameter(torch.randn(outputs, WIDTH, 1) / WIDTH**0.5)
         gates = torch.nn.Parameter(torch.full((outputs, sources), 1.0))
-        optimiser = torch.optim.Adam([first, shift, second, gates], lr=5e-3)
+        weights = {"params": [first, shift, second], "lr": WEIGHT_RATE}
+        optimiser = torch.optim.Adam([weights, {"params": [gates], "lr": GATE_RATE}])
         for _ in range(STEPS):
             rows = torch.randint(len(x), (BATCH,))
             noise = torch.rand(outputs, sources).clamp(1e-6, 1 - 1e-6)

@@ -30,8 +30,10 @@ TRIED = 0.2
 SIMPLER = 1.02
 """The lowest degree is taken whose error is at most so many times the best."""
 TREES = 20
-ROUNDING = 1e-6
-"""Relative precision of what is measured: smaller errors are none."""
+ROUNDING = 1.2e-7
+"""Relative precision of what is measured (single precision): smaller errors are none."""
+TREE_ERROR = 1e-6
+"""Squared error of a forest, of a target of unit size, that is none."""
 FEWEST_TRIED = 20
 
 
@@ -189,7 +191,7 @@ def _tree_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[
         forest.fit(x[~transitions.held], joined[~transitions.held])
         apart = (forest.predict(x[transitions.held]) - joined[transitions.held]) ** 2
         found = [apart[:, part].sum(axis=1) for part in transitions.columns()]
-        return np.stack(found, axis=1) + ROUNDING
+        return np.stack(found, axis=1) + TREE_ERROR
 
     moving = [int(i) for i in np.flatnonzero(~transitions.still)]
     if not moving:
