@@ -15,7 +15,7 @@ from backend.policies.transitions import Transitions
 STEPS = 1200
 BATCH = 512
 WIDTH = 32
-PENALTY = 3e-2
+PENALTY = 1e-2
 WEIGHT_RATE, GATE_RATE = 5e-3, 2e-2
 OPEN = 0.5
 

@@ -18,7 +18,7 @@ from backend.policies.explanation import Experience
 
 TREES = 60
 DEPTH = 6
-LEAST = 0.01
+LEAST = 0.05
 """A variable whose redrawing moves the probability of the action by less is no cause."""
 DRAWS = 60
 TRIED = 600

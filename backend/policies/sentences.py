@@ -74,13 +74,12 @@ def why_not(
     total, low, high = (
         float(each[-1, -1]) for each in (difference.expected, difference.low, difference.high)
     )
-    verdict = "which may be none" if low <= 0 <= high else "more" if total > 0 else "less"
     said = (
         f"After {horizon} steps “{action}” has brought {number(total)} of reward against "
         f"“{instead}”"
     )
     bounds = f" [{number(low)}, {number(high)}]" if np.isfinite([low, high]).all() else ""
-    found = [f"{said}{bounds}, {verdict}." if verdict.startswith("which") else f"{said}{bounds}."]
+    found = [f"{said}{bounds}{', which may be none' if low <= 0 <= high else ''}."]
     if carriers:
         i = list(names).index(carriers[0]["variable"])
         found.append(
