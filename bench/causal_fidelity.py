@@ -24,8 +24,8 @@ from backend.policies.explanation import Collecting, Experience, Network
 from backend.policies.imagined import band, imagine, true_path
 from backend.policies.learning import learn
 from backend.policies.local_fidelity import Fidelity, local_fidelity
+from backend.policies.telling import silent
 from backend.policies.transitions import prepare
-from bench.causal_xrl import silent
 from bench.report import machine
 
 HORIZON = 10

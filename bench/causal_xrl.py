@@ -16,7 +16,6 @@ from collections import defaultdict
 
 import numpy as np
 
-from backend.explainer import Progress
 from backend.policies import models as policy_models
 from backend.policies.agent import Agent
 from backend.policies.collecting import collect
@@ -26,6 +25,7 @@ from backend.policies.explanation import Collecting
 from backend.policies.learner_names import LEARNER, TITLES
 from backend.policies.learners import LEARNERS
 from backend.policies.structure_metrics import scores
+from backend.policies.telling import silent
 from backend.policies.transitions import Transitions, prepare
 from bench.report import machine
 
@@ -35,10 +35,6 @@ LEGS = slice(6, 8)
 GROWTH = (2_500, 5_000, 10_000, 20_000)
 
 
-def silent(*_: object) -> None:
-    """Progress that nobody reads."""
-
-
 def transitions(name: str, mode: str, seed: int, count: int = TRANSITIONS) -> Transitions:
     """Transitions of the agent that comes with an environment; of the lander those in the air."""
     environment = find(name)
@@ -46,8 +42,7 @@ def transitions(name: str, mode: str, seed: int, count: int = TRANSITIONS) -> Tr
     assert model.network is not None
     agent = Agent(model.network, model.weights, environment.variables)
     asked = Collecting.model_validate({"mode": mode, "transitions": count, "seed": seed})
-    progress: Progress = silent
-    found = prepare(collect(environment, agent, asked, progress), seed)
+    found = prepare(collect(environment, agent, asked, silent), seed)
     if name != "lunarlander":
         return found
     legs = found.states[:, LEGS] + found.next_states[:, LEGS]

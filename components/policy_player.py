@@ -9,7 +9,7 @@ import streamlit as st
 
 from backend.explanation import Comparison
 from backend.policies import plan
-from backend.policies.explanation import Experience, PolicyExplanation, PolicyTarget
+from backend.policies.explanation import Experience, PolicyExplanation, PolicyTarget, Variable
 from backend.policies.play_episode import frame
 from components import trained_here
 from components.figures import policy_actions
@@ -43,18 +43,61 @@ def picked(opened: Comparison, digest: str, experience: Experience, prefix: str)
             "Explain this moment",
             key=f"{prefix}.here",
             icon=":material/center_focus_strong:",
-            disabled=(episode, at) == (asked.episode, asked.step),
+            disabled=asked.state is None and (episode, at) == (asked.episode, asked.step),
             on_click=_hold,
             args=(f"{prefix}.wanted", (episode, at)),
             help="Explanations below are of the moment that was asked for last.",
         )
+        state = _state(asked, experience, experience.row(episode, at), prefix)
     wanted = st.session_state.pop(f"{prefix}.wanted", None)
     if wanted is None and asked.episode is None:
         wanted = (episode, middle)
-    update = {"action": action, "instead": instead}
+    update = {"action": action, "instead": instead, "state": state}
     if wanted is not None:
-        update |= {"episode": wanted[0], "step": wanted[1], "state": None}
+        update |= {"episode": wanted[0], "step": wanted[1]}
+        if asked.episode is not None:
+            update["state"] = None
     return asked.model_copy(update=update)
+
+
+def _state(
+    asked: PolicyTarget, experience: Experience, row: int, prefix: str
+) -> tuple[float, ...] | None:
+    """The state set by hand, from that of the shown moment on; None where none is set."""
+    key = f"{prefix}.set"
+    with st.expander("Change the state", icon=":material/tune:"), st.form(key, border=False):
+        values = [
+            _value(variable, float(value), f"{key}.{row}.{i}")
+            for i, (variable, value) in enumerate(
+                zip(experience.variables, experience.arrays["states"][row], strict=True)
+            )
+        ]
+        if st.form_submit_button("Explain this state", icon=":material/tune:"):
+            return tuple(values)
+    if asked.state is not None:
+        said = ", ".join(
+            f"{variable.name} = {_shown(variable, value)}"
+            for variable, value in zip(experience.variables, asked.state, strict=False)
+        )
+        st.caption(f":material/tune: A state set by hand is explained: {plain(said)}.")
+    return asked.state
+
+
+def _value(variable: Variable, now: float, key: str) -> float:
+    label = plain(f"{variable.name} ({variable.unit})" if variable.unit else variable.name)
+    if variable.kind == "categorical":
+        levels = range(len(variable.levels))
+        return float(
+            st.selectbox(label, levels, index=int(now), format_func=variable.levels.__getitem__,
+                         key=key)
+        )  # fmt: skip
+    if variable.kind == "binary":
+        return float(st.checkbox(label, value=bool(now), key=key))
+    return float(st.number_input(label, value=now, format="%.4g", step=None, key=key))
+
+
+def _shown(variable: Variable, value: float) -> str:
+    return variable.levels[int(value)] if variable.levels else f"{value:.4g}"
 
 
 def _hold(key: str, value: tuple[int, int]) -> None:

@@ -25,6 +25,8 @@ from components.held_file import held_file
 from components.plain import plain
 from components.session import engine, keep_input
 
+ALONG, ANEW = "Comes along", "Train another"
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -57,8 +59,20 @@ def training(preset: str, prefix: str) -> tuple[Experience, Training | None]:
     if preset == OWN:
         return Experience.none(), None
     brought = _agent(prefix)
-    if len(brought.arrays) or find(preset).agent:
+    if len(brought.arrays):
         return brought, None
+    if find(preset).agent:
+        which = st.segmented_control(
+            "Agent",
+            (ALONG, ANEW),
+            default=ALONG,
+            required=True,
+            key=f"{prefix}.which",
+            help="Another one is trained here by the environment's recipe; that takes minutes.",
+            persist_state="session",
+        )
+        if which == ALONG:
+            return brought, None
     with st.expander(Training.HEADING):
         return brought, Training.model_validate(form(Training, f"{prefix}.training"))
 
@@ -99,6 +113,7 @@ def seed(opened: Comparison, prefix: str) -> None:
     """Set the widgets as an opened comparison has them."""
     st.session_state[f"{prefix}.model"] = opened.model.name
     asked = PolicyTarget.model_validate(opened.target)
+    st.session_state[f"{prefix}.which"] = ALONG if asked.training is None else ANEW
     if asked.training is not None:
         seed_form(Training, f"{prefix}.training", asked.training.model_dump(mode="json"))
     if asked.collecting is not None:

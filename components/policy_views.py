@@ -10,12 +10,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from backend.policies.causal_xrl import CausalXRL
+from backend.policies.equations import UNKNOWN, known_edges
 from backend.policies.explanation import Experience, PolicyExplanation
 from backend.policies.policy_metrics import METRICS
+from backend.policies.structure_metrics import scores
 from backend.policies.variable_faithfulness import OPERATOR
 from components.agree import Ranked
 from components.compare import Item
-from components.figures import policy_bars, policy_graph, policy_paths
+from components.figures import policy_bars, policy_graph, policy_paths, policy_terms
 from components.judge import Board
 from components.plain import plain
 from components.session import theme_name
@@ -51,7 +53,7 @@ RANKED = Ranked("state variable", _names)
 
 def limits(items: Sequence[Item]) -> dict[str, float]:
     """The end of the shared axis for each unit: different units have no one axis."""
-    shown = [cast(PolicyExplanation, item.explanation) for item in items]
+    shown = [cast(PolicyExplanation, item.explanation) for item in ranked(items)]
     units = dict.fromkeys(str(one.values["unit"]) for one in shown)
     return {
         unit: policy_bars.largest([one for one in shown if one.values["unit"] == unit])
@@ -59,9 +61,17 @@ def limits(items: Sequence[Item]) -> dict[str, float]:
     }
 
 
+def ranked(items: Sequence[Item]) -> list[Item]:
+    """Those that score state variables."""
+    return [item for item in items if item.explainer.role == "attribution"]
+
+
 def panel(item: Item, ends: Mapping[str, float] | None) -> None:
     """One method's bars; each its own axis where there are no ends."""
     found = cast(PolicyExplanation, item.explanation)
+    if found.values["kind"] == "terms":
+        _terms(found, item)
+        return
     end = None if ends is None else ends[str(found.values["unit"])]
     st.plotly_chart(
         policy_bars.bars(found, theme_name(), limit=end),
@@ -70,6 +80,17 @@ def panel(item: Item, ends: Mapping[str, float] | None) -> None:
         alt=f"Scores of the state variables by {item.title}",
     )
     for text in found.values["sentences"].get("why", []):
+        st.caption(plain(text))
+
+
+def _terms(found: PolicyExplanation, item: Item) -> None:
+    st.plotly_chart(
+        policy_terms.terms(found, theme_name()),
+        theme=None,
+        key=f"policy.{item.request.explainer}",
+        alt="How much more of each term of the reward the action brings",
+    )
+    for text in found.values["sentences"]["why"]:
         st.caption(plain(text))
 
 
@@ -131,6 +152,44 @@ def graph(found: PolicyExplanation, experience: Experience, prefix: str) -> None
         st.caption(
             "Orange raises, blue lowers. Click the ring on an edge, or pick it from the list."
         )
+        _against_equations(found)
+
+
+def _against_equations(found: PolicyExplanation) -> None:
+    """How well the graph has the edges of the environment's equations, where these are known."""
+    truth = known_edges(str(found.values["environment"]))
+    if truth is None:
+        return
+    arrays = found.arrays
+    truth = np.where(arrays["graph/tested"] > 0, truth, UNKNOWN)
+    told = scores(arrays["graph/present"] > 0, truth)
+    st.caption(
+        f"Against the environment's equations: F1 {told['f1']:.2f}, precision "
+        f"{told['precision']:.2f}, recall {told['recall']:.2f}, {told['shd']:.0f} edges differ. "
+        "What they say nothing about does not count."
+    )
+
+
+def fidelity(found: PolicyExplanation) -> None:
+    """How well the causes of choices alone tell the next action."""
+    told = found.values
+    st.markdown("**The next action, from the causes alone**")
+    rows = [
+        (f"local causes, {told['named']:.1f} of {told['variables']} variables", told["causes"]),
+        ("decision tree, all variables", told["tree"]),
+        ("logistic regression, all variables", told["logistic"]),
+        ("the most frequent action", told["always"]),
+    ]
+    st.dataframe(
+        [{"predicted by": name, "held-out actions": f"{share:.1%}"} for name, share in rows],
+        hide_index=True,
+        width="content",
+        alt="Share of held-out actions predicted",
+    )
+    st.caption(
+        "Causes at a step: variables whose redrawing moves the choice there. A forest that sees "
+        "nothing else predicts the action."
+    )
 
 
 def _clicked(edges: Sequence[policy_graph.Edge], key: str) -> int | None:

@@ -1,11 +1,13 @@
 """Why an agent acts as it does, what would have happened, and what it pursues."""
 
+from typing import cast
+
 import streamlit as st
 
 from backend.catalogue import catalogue
 from backend.explanation import Comparison
 from backend.policies import files, plan
-from backend.policies.explanation import PolicyTarget
+from backend.policies.explanation import PolicyExplanation, PolicyTarget
 from components import (
     agree,
     choose,
@@ -13,9 +15,12 @@ from components import (
     export,
     judge,
     permalink,
+    policy_agents,
     policy_player,
     policy_source,
+    policy_stable,
     policy_views,
+    trained_here,
 )
 from components.frame import inside, step
 from components.session import engine
@@ -116,7 +121,9 @@ TABS = (
     "Other states",
     "What it pursues",
     "Faithfulness",
+    "Stability",
     "Agreement",
+    "Other agents",
     "Export",
 )
 tabs = dict(zip(TABS, st.tabs(TABS, key=f"{PREFIX}.tabs", on_change="rerun"), strict=True))
@@ -140,14 +147,32 @@ if tabs["What if"].open:
         found = policy_views.causal(done)
         if found is not None:
             policy_views.paths(found, f"{PREFIX}.paths")
-if tabs["Faithfulness"].open:
+scored = policy_views.ranked(done)
+for name in ("Faithfulness", "Stability"):
+    if tabs[name].open and not scored:
+        tabs[name].info(
+            "None of these methods scores state variables: add one that does.",
+            icon=":material/bar_chart:",
+        )
+if tabs["Faithfulness"].open and scored:
     with tabs["Faithfulness"]:
-        scores = compare.items(plan.score_requests([item.request for item in done]))
-        about = [*done, None]
+        scores = compare.items(plan.score_requests([item.request for item in scored]))
+        about = [*scored, None]
         titles = [item.title if item else "random" for item in about]
         judge.scoreboard(
             list(zip(titles, scores, about, strict=True)), policy_views.BOARD, f"{PREFIX}.scores"
         )
+        fidelity = trained_here.finished(
+            plan.fidelity_request(opened, digest), f"{PREFIX}.fidelity"
+        )
+        if fidelity is not None:
+            policy_views.fidelity(cast(PolicyExplanation, fidelity[1]))
+if tabs["Stability"].open and scored:
+    with tabs["Stability"]:
+        policy_stable.panel(opened, experience, scored, f"{PREFIX}.stable")
+if tabs["Other agents"].open:
+    with tabs["Other agents"]:
+        policy_agents.panel(opened, experience, done, f"{PREFIX}.agents")
 if tabs["Agreement"].open:
     with tabs["Agreement"]:
         agree.agree(compared, policy_views.RANKED, f"{PREFIX}.agree")

@@ -15,6 +15,9 @@ from backend.policies.explanation import Experience, PolicyExplanation
 from backend.policies.policy_metrics import METRICS
 from backend.settings import Settings
 
+CAUSES = ("causes", "tree", "logistic", "always", "named")
+"""Numbers of the fidelity of causes."""
+
 
 class Desk:
     """An agent in an environment, or a table of trajectories; one moment is explained."""
@@ -77,7 +80,8 @@ class Desk:
                 for name, (_, found) in zip(names, work.finish(engine, asked), strict=True)
             ]
             graph = plan.graph_request(comparison, digest)
-            [(_, learned)] = work.finish(engine, [graph])
+            whole = plan.fidelity_request(comparison, digest)
+            (_, learned), (_, causes) = work.finish(engine, [graph, whole])
         finally:
             engine.close()
         return {
@@ -87,6 +91,7 @@ class Desk:
             "learner": learned.values["learner"],
             "effects": _effects(explained),
             "fidelity": _fidelity(explained),
+            "causes_fidelity": {name: causes.values[name] for name in CAUSES},
         }
 
     def table(self, outcome: dict[str, Any]) -> str:
@@ -102,6 +107,12 @@ class Desk:
                     f"effect on {one['target']}: held-out R² {one['r2']:.4f}, "
                     f"inside the 90 % interval {said}"
                 )
+        told = outcome["causes_fidelity"]
+        lines.append(
+            f"next action from {told['named']:.1f} local causes alone {told['causes']:.1%}; of all "
+            f"variables, tree {told['tree']:.1%}, logistic regression {told['logistic']:.1%}; "
+            f"most frequent action {told['always']:.1%}"
+        )
         if outcome["fidelity"] is not None:
             lines.append(f"the tree agrees with the agent in {outcome['fidelity']:.1%} of states")
         return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import Any
 from backend.explainer import Family, Progress
 from backend.explanation import ModelRef
 from backend.policies.causal_xrl import CausalXRL
+from backend.policies.causes_fidelity import CausesFidelity
 from backend.policies.collect import Collect
 from backend.policies.consensus import PolicyConsensus
 from backend.policies.correlation_causes import CorrelationCauses
@@ -21,6 +22,7 @@ from backend.policies.policy_shap import PolicyShap
 from backend.policies.presets import PRESETS
 from backend.policies.random_variables import RandomVariables
 from backend.policies.read_agent import ReadAgent
+from backend.policies.reward_decomposition import RewardDecomposition
 from backend.policies.train_agent import TrainAgent
 from backend.policies.tree_surrogate import TreeSurrogate
 from backend.policies.variable_faithfulness import VariableFaithfulness
@@ -49,10 +51,19 @@ FAMILY = Family(
         PolicySaliency,
         TreeSurrogate,
         CorrelationCauses,
+        RewardDecomposition,
         PolicyConsensus,
         RandomVariables,
     ),
-    steps=(TrainAgent, ReadAgent, Collect, PlayEpisode, LearnGraph, VariableFaithfulness),
+    steps=(
+        TrainAgent,
+        ReadAgent,
+        Collect,
+        PlayEpisode,
+        LearnGraph,
+        VariableFaithfulness,
+        CausesFidelity,
+    ),
     presets=PRESETS,
     Input=Experience,
     Target=PolicyTarget,

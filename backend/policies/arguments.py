@@ -48,8 +48,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--actions", choices=modes, help="how transitions are collected")
     parser.add_argument("--transitions", metavar="N", type=int, help="how many are collected")
     parser.add_argument("--collect-seed", metavar="N", type=int, help="seed of the collecting")
-    parser.add_argument("--train-share", metavar="X", type=float, help="length of the training")
-    parser.add_argument("--train-seed", metavar="N", type=int, help="seed of the training")
+    parser.add_argument(
+        "--train-share", metavar="X", type=float, help="train an agent: length of the training"
+    )
+    parser.add_argument(
+        "--train-seed", metavar="N", type=int, help="train an agent: seed of the training"
+    )
     parser.add_argument("--episode", metavar="N", type=int, help="explain a moment of this episode")
     parser.add_argument("--step", metavar="N", type=int, help="this step of it")
     parser.add_argument(
@@ -130,10 +134,10 @@ def target(given: argparse.Namespace) -> PolicyTarget:
         }  # fmt: skip
         training = {"share": given.train_share, "seed": given.train_seed}
         asked["collecting"] = {k: v for k, v in collecting.items() if v is not None}
-        if not find(given.example).agent and given.agent is None:
-            asked["training"] = Training().model_dump() | _given(training)
-        elif _given(training):
+        if given.agent is not None and _given(training):
             raise InputError("This agent is trained already.", "--train-share", "Leave it out.")
+        if given.agent is None and (_given(training) or not find(given.example).agent):
+            asked["training"] = Training().model_dump() | _given(training)
     try:
         return PolicyTarget.model_validate(asked)
     except ValidationError as error:

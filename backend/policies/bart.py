@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from backend.explainer import Progress
 from backend.policies.loco import Learned, tested
 from backend.policies.sources import blocks, standard_targets
+from backend.policies.telling import silent
 from backend.policies.transitions import Transitions
 
 BURN_IN, DRAWS = 100, 100
@@ -28,7 +30,7 @@ SMALL = 0.1
 """Of the target's standard deviation: smaller effects are taken for the trees' own noise."""
 
 
-def bart(transitions: Transitions, seed: int) -> Learned:
+def bart(transitions: Transitions, seed: int, progress: Progress = silent) -> Learned:
     """The edges by individual effects of BART, by stochtree."""
     pairs, generator = tested(transitions), np.random.default_rng([seed, 6])
     learned = generator.permutation(np.flatnonzero(~transitions.held))[:MOST_ROWS]
@@ -40,6 +42,7 @@ def bart(transitions: Transitions, seed: int) -> Learned:
              for i in range(len(parts))]  # fmt: skip
     strength = np.zeros(pairs.shape)
     for j in np.flatnonzero(~transitions.flat):
+        progress(int(j), len(targets), "growing Bayesian trees")
         for column in targets[j].T:
             if not column[learned].std() > 0:
                 continue  # a value that is never taken has no cause to be found

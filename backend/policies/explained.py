@@ -23,32 +23,40 @@ def explained(
 ) -> PolicyExplanation:
     """The explanation that gives each state variable a score, of kind "variables".
 
-    `values`: kind; environment; variable_names, units, action_names; episode, step (None of a state
-    set by hand); state [S]; action, instead; probabilities [A] of the agent, or None; unit of the
-    scores; sentences, lists of them by what they answer.
+    `values`: those of `about`; kind; unit of the scores; sentences, lists of them by what they
+    answer.
 
     Args:
         scores: [S], how much each variable speaks for the action.
         arrays, values: what else the method has to tell.
     """
-    probabilities = moment.probabilities
     return PolicyExplanation(
         arrays={"scores": np.asarray(scores, dtype=np.float32), **(arrays or {})},
         values={
             "kind": "variables",
-            "environment": experience.environment,
-            "variable_names": list(experience.names),
-            "units": [variable.unit for variable in experience.variables],
-            "action_names": list(experience.action_names),
-            "episode": moment.episode,
-            "step": moment.step,
-            "state": [float(value) for value in moment.state],
-            "action": moment.action,
-            "instead": moment.instead,
-            "probabilities": None if probabilities is None else [float(p) for p in probabilities],
+            **about(experience, moment),
             "unit": unit,
             "sentences": {},
             **(values or {}),
         },
         notes=notes,
     )
+
+
+def about(experience: Experience, moment: Moment) -> dict[str, Any]:
+    """Which choice it is: environment; variable_names, units, action_names; episode, step (None of
+    a state set by hand); state [S]; action, instead; probabilities [A] of the agent, or None.
+    """
+    probabilities = moment.probabilities
+    return {
+        "environment": experience.environment,
+        "variable_names": list(experience.names),
+        "units": [variable.unit for variable in experience.variables],
+        "action_names": list(experience.action_names),
+        "episode": moment.episode,
+        "step": moment.step,
+        "state": [float(value) for value in moment.state],
+        "action": moment.action,
+        "instead": moment.instead,
+        "probabilities": None if probabilities is None else [float(p) for p in probabilities],
+    }

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from backend.explainer import Progress
 from backend.policies.loco import Learned, holm, tested
 from backend.policies.sources import blocks, standard_targets
+from backend.policies.telling import silent
 from backend.policies.transitions import Transitions
 
 SPLITS = 8
@@ -20,7 +22,7 @@ MOST_ROWS = 6000
 LEAF = 4
 
 
-def fcit(transitions: Transitions, seed: int) -> Learned:
+def fcit(transitions: Transitions, seed: int, progress: Progress = silent) -> Learned:
     """The edges by decision trees with and without each source."""
     from scipy.stats import ttest_1samp
 
@@ -33,6 +35,7 @@ def fcit(transitions: Transitions, seed: int) -> Learned:
     strength, p_values = np.zeros(pairs.shape), np.ones(pairs.shape)
     splits = [generator.permutation(len(rows)) < 0.7 * len(rows) for _ in range(SPLITS)]
     for j in np.flatnonzero(~transitions.flat):
+        progress(int(j), len(targets), "comparing trees")
         whole = np.array([_error(parts, moving, targets[j], split, seed) for split in splits])
         for i in moving:
             left = moving[moving != i]

@@ -23,17 +23,24 @@ from backend.policies.explanation import (
 __all__ = ["arrays", "beside", "card", "command", "experience_npz", "numbers", "values"]
 
 TABLE_FILE, AGENT_FILE = "trajectories.npz", "agent.safetensors"
-_ALT = "How much each state variable speaks for the action, as bars"
+TERM_COLUMNS = ("action", "instead", "difference", "low", "high")
+_ALT = {
+    "variables": "How much each state variable speaks for the action, as bars",
+    "terms": "How much more of each term of the reward the action brings, as bars",
+}
 _ATTACHED = "# {} goes along, a file of its own beside this card.\n"
 
 
 def numbers(explanation: PolicyExplanation) -> bytes:
-    """CSV: a row a state variable, with its value at the moment and its score.
+    """CSV: a row a state variable, with its value at the moment and its score; or one a term of
+    the reward.
 
     Raises:
         ValueError: it is of another kind.
     """
     told = explanation.values
+    if told.get("kind") == "terms":
+        return files.table(("term", *TERM_COLUMNS), _terms(explanation))
     if told.get("kind") != "variables":
         raise ValueError(f"no numbers are written of an explanation of kind {told.get('kind')!r}")
     scores = explanation.arrays["scores"].astype(np.float64)
@@ -53,7 +60,7 @@ def card(explanation: PolicyExplanation, experience: Experience, picture: bytes)
     text = cards.card(
         explanation,
         picture=picture,
-        alt=_ALT,
+        alt=_ALT[explanation.values["kind"]],
         tables=_tables(explanation),
         command="".join(_ATTACHED.format(name) for name in along) + line,
         prompt=_about(experience),
@@ -128,6 +135,15 @@ def agent_file(experience: Experience) -> bytes:
     return safetensors.numpy.save(experience.weights(), {"network": told})
 
 
+def _terms(explanation: PolicyExplanation) -> list[list[object]]:
+    names, arrays = explanation.values["term_names"], explanation.arrays
+    columns = [arrays[f"terms/{name}"].astype(np.float64) for name in TERM_COLUMNS]
+    return [
+        [files.cell(name), *(files.number(float(column[i])) for column in columns)]
+        for i, name in enumerate(names)
+    ]
+
+
 def _about(experience: Experience) -> str:
     told: JsonValue = experience.origin.get("file") or experience.title
     return f"{told}: {len(experience):,} transitions of {len(experience.variables)} state variables"
@@ -135,7 +151,7 @@ def _about(experience: Experience) -> str:
 
 def _tables(explanation: PolicyExplanation) -> list[cards.Table]:
     told = explanation.values
-    if told.get("kind") != "variables":
+    if told.get("kind") not in ("variables", "terms"):
         return []
     actions = told["action_names"]
     rows: list[tuple[str, object]] = [
@@ -144,17 +160,21 @@ def _tables(explanation: PolicyExplanation) -> list[cards.Table]:
     ]
     if told["episode"] is not None:
         rows += [("episode", told["episode"]), ("step", told["step"])]
-    scores = explanation.arrays["scores"]
-    states = [
-        (name, f"{state:.4g} {unit}".strip(), f"{score:.4g}")
-        for name, unit, state, score in zip(
-            told["variable_names"], told["units"], told["state"], scores, strict=True
-        )
-    ]
-    score_name = f"score {told['unit']}".strip()
+    tables = [cards.Table("Moment", ("", ""), rows)]
+    if told["kind"] == "terms":
+        tables.append(cards.Table("Terms", ("term", *TERM_COLUMNS), _terms(explanation)))
+    else:
+        tables.append(_state_table(explanation))
     said = [(text,) for part in told["sentences"].values() for text in part]
-    tables = [
-        cards.Table("Moment", ("", ""), rows),
-        cards.Table("State variables", ("variable", "state", score_name), states),
-    ]
     return [*tables, cards.Table("In words", ("",), said)] if said else tables
+
+
+def _state_table(explanation: PolicyExplanation) -> cards.Table:
+    told, scores = explanation.values, explanation.arrays["scores"]
+    each = zip(told["variable_names"], told["units"], told["state"], scores, strict=True)
+    rows = [
+        (name, f"{state:.4g} {unit}".strip(), f"{score:.4g}") for name, unit, state, score in each
+    ]
+    return cards.Table(
+        "State variables", ("variable", "state", f"score {told['unit']}".strip()), rows
+    )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from backend.explainer import Progress
 from backend.policies.loco import Learned, tested
 from backend.policies.sources import blocks, standard_targets
+from backend.policies.telling import silent
 from backend.policies.transitions import Transitions
 
 STEPS = 1200
@@ -18,9 +20,10 @@ WIDTH = 32
 PENALTY = 1e-2
 WEIGHT_RATE, GATE_RATE = 5e-3, 2e-2
 OPEN = 0.5
+REPORT_EVERY = 50
 
 
-def gated(transitions: Transitions, seed: int) -> Learned:
+def gated(transitions: Transitions, seed: int, progress: Progress = silent) -> Learned:
     """The edges whose gate is open in more than half of all draws after training."""
     import torch
     from torch.nn import functional
@@ -45,7 +48,9 @@ def gated(transitions: Transitions, seed: int) -> Learned:
         gates = torch.nn.Parameter(torch.full((outputs, sources), 1.0))
         weights = {"params": [first, shift, second], "lr": WEIGHT_RATE}
         optimiser = torch.optim.Adam([weights, {"params": [gates], "lr": GATE_RATE}])
-        for _ in range(STEPS):
+        for step in range(STEPS):
+            if step % REPORT_EVERY == 0:
+                progress(step, STEPS, "training gates")
             rows = torch.randint(len(x), (BATCH,))
             noise = torch.rand(outputs, sources).clamp(1e-6, 1 - 1e-6)
             opened = torch.sigmoid((noise.log() - (1 - noise).log() + gates) / 0.5)

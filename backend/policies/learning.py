@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 
 from backend.explainer import Progress
-from backend.policies import fitted, loco
+from backend.policies import fitted
 from backend.policies.learner_names import Learner
 from backend.policies.learners import LEARNERS
 from backend.policies.structure import Structure
+from backend.policies.telling import part_of
 from backend.policies.transitions import Transitions
 
 ROWS = 400
 """Rows that mean effects are taken over."""
-
-Learning = Callable[[Transitions, int], loco.Learned]
 
 
 def learn(
@@ -34,14 +32,15 @@ def learn(
     """
     method, generator = LEARNERS[learner], np.random.default_rng([seed, 1])
     progress(0, bootstraps + 1, "learning the causal graph")
-    found = method(transitions, seed)
+    found = method(transitions, seed, part_of(progress, 0, bootstraps + 1))
     effects = [mean_effects(transitions, found.present, seed)]
     seen = []
     for number in range(bootstraps):
         progress(number + 1, bootstraps + 1, "learning it again from a bootstrap")
         drawn = transitions.resampled(generator)
         drawn = dataclasses.replace(drawn, still=transitions.still, flat=transitions.flat)
-        seen.append(method(drawn, seed).present)
+        told = part_of(progress, number + 1, bootstraps + 1)
+        seen.append(method(drawn, seed, told).present)
         effects.append(mean_effects(drawn, found.present, seed))
     present = found.present
     support = np.mean(seen, axis=0) if seen else present.astype(np.float64)

@@ -18,8 +18,10 @@ import dataclasses
 
 import numpy as np
 
+from backend.explainer import Progress
 from backend.policies.coding import coded
 from backend.policies.polynomial import Basis, Sums, basis, highest_degree
+from backend.policies.telling import silent
 from backend.policies.transitions import Transitions
 
 THRESHOLD = 0.05
@@ -52,10 +54,10 @@ def tested(transitions: Transitions) -> np.ndarray:
     return np.outer(~transitions.still, ~transitions.flat)
 
 
-def loco(transitions: Transitions, seed: int) -> Learned:
+def loco(transitions: Transitions, seed: int, progress: Progress = silent) -> Learned:
     """The edges by leave-one-covariate-out; the seed decides which rows a degree is chosen on."""
     errors = _ridge_errors if transitions.smooth else _tree_errors
-    whole, without = errors(transitions, seed)
+    whole, without = errors(transitions, seed, progress)
     pairs = tested(transitions)
     strength, p_values = np.zeros(pairs.shape), np.ones(pairs.shape)
     for i, j in np.argwhere(pairs):
@@ -130,7 +132,9 @@ def floors(transitions: Transitions) -> np.ndarray:
     return np.asarray((ROUNDING * np.array(size)) ** 2 + 1e-300)
 
 
-def _ridge_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
+def _ridge_errors(
+    transitions: Transitions, seed: int, progress: Progress
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Squared errors of held-out rows [H, S + 1], with all sources and without each."""
     made, learned = polynomials(transitions), ~transitions.held
     tried = transitions.held & made.within(transitions.states)
@@ -161,11 +165,16 @@ def _ridge_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list
         return found
 
     every = np.ones(len(made.powers), dtype=bool)
-    without = [errors(made.without(i), own=i) for i in range(len(transitions.variables))]
+    without = []
+    for i, variable in enumerate(transitions.variables):
+        progress(i, len(transitions.variables), f"leaving out {variable.name}")
+        without.append(errors(made.without(i), own=i))
     return errors(every), [*without, errors(every, action=False)]
 
 
-def _tree_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
+def _tree_errors(
+    transitions: Transitions, seed: int, progress: Progress
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """As `_ridge_errors`, by forests; the squared error of a categorical is over its values."""
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -199,8 +208,9 @@ def _tree_errors(transitions: Transitions, seed: int) -> tuple[np.ndarray, list[
             parts
         )
     whole = errors(moving)
-    without = [
-        errors(left, own=i) if i in moving and (left := [k for k in moving if k != i]) else whole
-        for i in range(len(parts))
-    ]
+    without = []
+    for i in range(len(parts)):
+        progress(i, len(parts), f"leaving out {transitions.source_names[i]}")
+        left = [k for k in moving if k != i]
+        without.append(errors(left, own=i) if i in moving and left else whole)
     return whole, without

@@ -9,9 +9,16 @@ from pydantic import JsonValue
 from backend import consensus
 from backend.explanation import Comparison, Request
 from backend.policies.causal_xrl import CausalXRL
+from backend.policies.causes_fidelity import CausesFidelity
 from backend.policies.collect import Collect
 from backend.policies.environment import OWN, find
-from backend.policies.explanation import Collecting, Experience, PolicyTarget, Training
+from backend.policies.explanation import (
+    Collecting,
+    Experience,
+    PolicyExplanation,
+    PolicyTarget,
+    Training,
+)
 from backend.policies.learn_graph import LearnGraph
 from backend.policies.play_episode import PlayEpisode
 from backend.policies.read_agent import UPLOAD, ReadAgent
@@ -20,9 +27,12 @@ from backend.policies.variable_faithfulness import VariableFaithfulness
 
 
 def needs_training(comparison: Comparison, given: Experience) -> bool:
-    """Whether an agent must be trained first: neither its environment nor the input has one."""
+    """Whether an agent must be trained first: one is asked for, or there is none otherwise."""
     name = comparison.model.name
-    return name != OWN and given.network is None and not find(name).agent
+    if name == OWN or given.network is not None:
+        return False
+    asked = PolicyTarget.model_validate(comparison.target)
+    return asked.training is not None or not find(name).agent
 
 
 def train_request(comparison: Comparison) -> Request:
@@ -71,6 +81,38 @@ def graph_request(comparison: Comparison, experience: str) -> Request:
         parameters={k: v for k, v in known.items() if k in LearnGraph.Parameters.model_fields},
         seed=comparison.seed,
     )
+
+
+def fidelity_request(comparison: Comparison, experience: str) -> Request:
+    """The request for how well the causes of choices tell the next action."""
+    return Request(
+        family=comparison.family,
+        explainer=CausesFidelity.id,
+        model=comparison.model,
+        input=experience,
+        target={},
+        seed=comparison.seed,
+    )
+
+
+def moved(request: Request, experience: str, target: dict[str, JsonValue]) -> Request:
+    """The same explanation of another experience, on the graph that is learned from that one."""
+    found = request.moved(experience, target)
+    subject = found.subject
+    if subject is not None:
+        subject = subject.model_copy(update={"input": experience})
+    members = tuple(moved(member, experience, target) for member in found.members)
+    return found.model_copy(update={"subject": subject, "members": members})
+
+
+def at_state(explained: PolicyExplanation, choice: bool = True) -> dict[str, JsonValue]:
+    """The target of the same state in another experience; of the same two actions if `choice`."""
+    told = explained.values
+    actions = {"action": told["action"], "instead": told["instead"]} if choice else {}
+    found: dict[str, JsonValue] = PolicyTarget.model_validate(
+        {"state": told["state"], **actions}
+    ).model_dump(mode="json")
+    return found
 
 
 def play_request(comparison: Comparison, experience: str, episode: int | None) -> Request:

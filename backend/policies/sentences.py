@@ -135,3 +135,28 @@ def pursues(regions: Sequence[dict[str, Any]]) -> list[str]:
             f"“{region['action']}” ({region['action_share']:.0%})."
         )
     return found
+
+
+def by_terms(
+    action: str,
+    instead: str,
+    names: Sequence[str],
+    differences: np.ndarray,
+    decide: Sequence[int],
+    whole: dict[str, float],
+) -> list[str]:
+    """What an action brings more than the other one, and by which terms of the reward."""
+    total, low, high = whole["difference"], whole["low"], whole["high"]
+    unsure = ", which may be none" if low <= 0 <= high and low < high else ""
+    found = [
+        f"Until the episode ends “{action}” brings {number(total)} of reward against “{instead}” "
+        f"[{number(low)}, {number(high)}]{unsure}."
+    ]
+    against = [i for i in np.argsort(differences, kind="stable") if differences[i] < 0]
+    if decide:
+        gains = [f"{names[i]} ({number(float(differences[i]))})" for i in decide]
+        found.append(f"For it, and enough to outweigh what is against it: {listed(gains)}.")
+    if against:
+        losses = [f"{names[i]} ({number(float(differences[i]))})" for i in against]
+        found.append(f"Against it: {listed(losses)}.")
+    return found

@@ -7,6 +7,19 @@ import numpy as np
 from backend.policies.equations import UNKNOWN
 
 
+def differing(
+    one: np.ndarray, other: np.ndarray, sure_one: np.ndarray, sure_other: np.ndarray
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Edges that are sure in one graph and absent in the other, (source, target); then the reverse.
+
+    Args:
+        one, other: bool, edges present. sure_one, sure_other: bool, those of enough bootstraps.
+    """
+    gone = [(int(i), int(j)) for i, j in np.argwhere(one & sure_one & ~other)]
+    new = [(int(i), int(j)) for i, j in np.argwhere(other & sure_other & ~one)]
+    return gone, new
+
+
 def scores(present: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Precision, recall, F1, and edges that differ (structural Hamming distance).
 

@@ -128,7 +128,7 @@ def prepare(experience: Experience, seed: int = 0) -> Transitions:
             todo=f"Bring or collect {FEWEST} or more; some thousands are good.",
         )
     arrays = experience.arrays
-    groups = _groups(arrays["episodes"], arrays["steps"])
+    groups = grouped(arrays["episodes"], arrays["steps"])
     held = _held(groups, seed)
     states = arrays["states"].astype(np.float64)
     after = arrays["next_states"].astype(np.float64)
@@ -168,7 +168,7 @@ def _follows(episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
     return np.concatenate([[False], same])
 
 
-def _groups(episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def grouped(episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Episodes where there are enough of them, else blocks of their steps."""
     if len(np.unique(episodes)) >= 20:
         return episodes.astype(int)

@@ -78,6 +78,10 @@ class World:
                 inner.s = int(values[0]) * inner.ncol + int(values[1])
         return np.asarray(state, dtype=np.float32)
 
+    def reseed(self, seed: int) -> None:
+        """Let chance go on by another seed from here."""
+        self.gym.unwrapped.np_random = np.random.default_rng(seed)
+
     def render(self) -> np.ndarray:
         """[H, W, 3] uint8."""
         picture: np.ndarray = np.asarray(self.gym.render(), dtype=np.uint8)

@@ -73,11 +73,13 @@ def _images(explanation: ImageExplanation, theme: str, title: str) -> go.Figure:
 
 
 def _policies(explanation: PolicyExplanation, theme: str, title: str) -> go.Figure:
-    from components.figures import policy_bars, policy_graph
+    from components.figures import policy_bars, policy_graph, policy_terms
 
     kind = explanation.values.get("kind")
     if kind == "variables":
         return policy_bars.bars(explanation, theme, title)
+    if kind == "terms":
+        return policy_terms.terms(explanation, theme, title)
     if kind == "graph":
         return policy_graph.graph(explanation, theme, title)
     raise TypeError(f"there is no figure of a PolicyExplanation of kind {kind!r}")
