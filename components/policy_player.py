@@ -84,7 +84,7 @@ def _state(
 
 
 def _value(variable: Variable, now: float, key: str) -> float:
-    label = plain(f"{variable.name} ({variable.unit})" if variable.unit else variable.name)
+    label = plain(f"{variable.name}, {variable.unit}" if variable.unit else variable.name)
     if variable.kind == "categorical":
         levels = range(len(variable.levels))
         return float(

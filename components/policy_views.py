@@ -11,9 +11,11 @@ import streamlit as st
 
 from backend.policies.causal_xrl import CausalXRL
 from backend.policies.equations import UNKNOWN, known_edges
+from backend.policies.explained import value_words
 from backend.policies.explanation import Experience, PolicyExplanation
 from backend.policies.policy_metrics import METRICS
 from backend.policies.structure_metrics import scores
+from backend.policies.supporting import supporting
 from backend.policies.variable_faithfulness import OPERATOR
 from components.agree import Ranked
 from components.compare import Item
@@ -94,11 +96,13 @@ def _terms(found: PolicyExplanation, item: Item) -> None:
         st.caption(plain(text))
 
 
-def causal(done: Sequence[Item]) -> PolicyExplanation | None:
-    """The explanation of CausalXRL among those that are there."""
-    for item in done:
+def causal(compared: Sequence[Item]) -> PolicyExplanation | None:
+    """The explanation of CausalXRL, once it is there."""
+    for item in compared:
         if item.request.explainer == CausalXRL.id:
-            return cast(PolicyExplanation, item.explanation)
+            if item.explanation is None:
+                st.info("CausalXRL is not done yet, see above.", icon=":material/hub:")
+            return cast(PolicyExplanation | None, item.explanation)
     st.info("Add CausalXRL to the explainers to see this.", icon=":material/hub:")
     return None
 
@@ -207,37 +211,53 @@ def _clicked(edges: Sequence[policy_graph.Edge], key: str) -> int | None:
 def _edge(found: PolicyExplanation, edge: policy_graph.Edge, experience: Experience) -> None:
     told = found.values
     unit = [*told["units"], ""][edge.target]
+    strength = "log error ratio" if told["learner"] in ("loco", "fcit") else "strength"
     st.markdown(
-        f"Effect **{edge.effect:.3g} {plain(unit)}** [{edge.low:.3g}, {edge.high:.3g}] · log error "
-        f"ratio {edge.strength:.3g} · in {edge.support:.0%} of the bootstraps"
+        f"Effect **{edge.effect:.3g} {plain(unit)}** [{edge.low:.3g}, {edge.high:.3g}] · "
+        f"{strength} {edge.strength:.3g} · in {edge.support:.0%} of the bootstraps"
     )
-    arrays, count = experience.arrays, len(told["variable_names"])
-    before = arrays["actions"] if edge.source == count else arrays["states"][:, edge.source]
-    if edge.target == count:
-        after = arrays["rewards"]
-    else:
-        after = arrays["next_states"][:, edge.target] - arrays["states"][:, edge.target]
-    rows = np.linspace(0, len(experience) - 1, min(MOST_ROWS, len(experience))).astype(int)
-    source = told["source_names"][edge.source]
-    target = told["target_names"][edge.target]
-    changed = target if edge.target == count else f"change of {target}"
-    st.caption("Transitions behind it, evenly drawn:")
+    rows = supporting(experience, edge.source, edge.target, edge.effect)[:MOST_ROWS]
+    st.caption(
+        "The transitions that show it most: where both are far from their means, the effect's way."
+    )
     st.dataframe(
-        [
-            {
-                "episode": int(arrays["episodes"][r]),
-                "step": int(arrays["steps"][r]),
-                source: experience.action_names[int(before[r])]
-                if edge.source == count
-                else float(before[r]),
-                changed: float(after[r]),
-            }
-            for r in rows
-        ],
+        _transitions(found, edge, experience, rows),
         hide_index=True,
         height=260,
         alt="Transitions behind the edge",
     )
+
+
+def _transitions(
+    found: PolicyExplanation, edge: policy_graph.Edge, experience: Experience, rows: np.ndarray
+) -> list[dict[str, object]]:
+    told, arrays = found.values, experience.arrays
+    count = len(told["variable_names"])
+    source, target = told["source_names"][edge.source], told["target_names"][edge.target]
+
+    def before(row: int) -> object:
+        if edge.source == count:
+            return experience.action_names[int(arrays["actions"][row])]
+        value = float(arrays["states"][row, edge.source])
+        return value_words(told, edge.source, value) if told["levels"][edge.source] else value
+
+    def after(row: int) -> tuple[str, object]:
+        if edge.target == count:
+            return target, float(arrays["rewards"][row])
+        value = float(arrays["next_states"][row, edge.target])
+        if told["levels"][edge.target]:
+            return f"next {target}", value_words(told, edge.target, value)
+        return f"change of {target}", value - float(arrays["states"][row, edge.target])
+
+    return [
+        {
+            "episode": int(arrays["episodes"][row]),
+            "step": int(arrays["steps"][row]),
+            source: before(row),
+            **dict([after(row)]),
+        }
+        for row in rows.tolist()
+    ]
 
 
 def paths(found: PolicyExplanation, prefix: str) -> None:
@@ -287,8 +307,10 @@ def other_states(found: PolicyExplanation) -> None:
     st.dataframe(
         [
             {
-                name: f"{value:.4g}{'  ←' if moved else ''}"
-                for name, value, moved in zip(told["variable_names"], row, marks, strict=True)
+                name: f"{value_words(told, i, value)}{'  ←' if moved else ''}"
+                for i, (name, value, moved) in enumerate(
+                    zip(told["variable_names"], row, marks, strict=True)
+                )
             }
             for row, marks in zip(states.tolist(), changed.tolist(), strict=True)
         ],

@@ -134,17 +134,17 @@ for name, draw in (
 ):
     if tabs[name].open:
         with tabs[name]:
-            found = policy_views.causal(done)
+            found = policy_views.causal(compared)
             if found is not None:
                 draw(found)
 if tabs["Causal graph"].open:
     with tabs["Causal graph"]:
-        found = policy_views.causal(done)
+        found = policy_views.causal(compared)
         if found is not None:
             policy_views.graph(found, experience, f"{PREFIX}.graph")
 if tabs["What if"].open:
     with tabs["What if"]:
-        found = policy_views.causal(done)
+        found = policy_views.causal(compared)
         if found is not None:
             policy_views.paths(found, f"{PREFIX}.paths")
 scored = policy_views.ranked(done)

@@ -26,7 +26,7 @@ from backend.errors import InputError
 from backend.explainer import Explainer, Reference, Run
 from backend.explanation import Frozen
 from backend.policies import sentences
-from backend.policies.explained import explained
+from backend.policies.explained import about, explained, value_words
 from backend.policies.explanation import Experience, PolicyExplanation, PolicyTarget
 from backend.policies.learn_graph import BOOTSTRAPS, Bootstraps, LearnGraph
 from backend.policies.learner_names import LEARNER, Learner
@@ -143,6 +143,8 @@ class CausalXRL(Explainer):
             regions = pursuits(agent, models, generator, run.progress)
         links, carried = chain(models, local), carriers(models, difference)
         names, units = input.names, [variable.unit for variable in input.variables]
+        told = about(input, at)
+        values = [value_words(told, i, float(value)) for i, value in enumerate(at.state)]
         chosen, rejected = (input.action_names[a] for a in (at.action, at.instead))
         arrays: Arrays = {
             **structure.to_arrays(),
@@ -179,7 +181,7 @@ class CausalXRL(Explainer):
                 "stretches": stretches,
                 "sentences": {
                     "why": sentences.why(
-                        chosen, names, units, at.state, found.sufficient, found.share, links
+                        chosen, names, values, found.sufficient, found.share, links
                     ),
                     "why_not": sentences.why_not(
                         chosen, rejected, names, units, difference, carried, others.importance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,14 +45,18 @@ def explained(
 
 
 def about(experience: Experience, moment: Moment) -> dict[str, Any]:
-    """Which choice it is: environment; variable_names, units, action_names; episode, step (None of
-    a state set by hand); state [S]; action, instead; probabilities [A] of the agent, or None.
+    """Which choice it is.
+
+    environment; variable_names, units, levels (names of a categorical one's values, else none) and
+    action_names; episode, step (None of a state set by hand); state [S]; action, instead;
+    probabilities [A] of the agent, or None.
     """
     probabilities = moment.probabilities
     return {
         "environment": experience.environment,
         "variable_names": list(experience.names),
         "units": [variable.unit for variable in experience.variables],
+        "levels": [list(variable.levels) for variable in experience.variables],
         "action_names": list(experience.action_names),
         "episode": moment.episode,
         "step": moment.step,
@@ -60,3 +65,11 @@ def about(experience: Experience, moment: Moment) -> dict[str, Any]:
         "instead": moment.instead,
         "probabilities": None if probabilities is None else [float(p) for p in probabilities],
     }
+
+
+def value_words(told: Mapping[str, Any], variable: int, value: float) -> str:
+    """A value of a variable as a person reads it: with its unit, or by its name."""
+    levels = told["levels"][variable]
+    if levels and 0 <= int(value) < len(levels):
+        return str(levels[int(value)])
+    return f"{value:.3g} {told['units'][variable]}".strip()

@@ -12,6 +12,7 @@ from backend import card as cards
 from backend import files
 from backend.explanation import Request
 from backend.files import arrays, values
+from backend.policies.explained import value_words
 from backend.policies.explanation import (
     Collecting,
     Experience,
@@ -171,9 +172,10 @@ def _tables(explanation: PolicyExplanation) -> list[cards.Table]:
 
 def _state_table(explanation: PolicyExplanation) -> cards.Table:
     told, scores = explanation.values, explanation.arrays["scores"]
-    each = zip(told["variable_names"], told["units"], told["state"], scores, strict=True)
+    each = zip(told["variable_names"], told["state"], scores, strict=True)
     rows = [
-        (name, f"{state:.4g} {unit}".strip(), f"{score:.4g}") for name, unit, state, score in each
+        (name, value_words(told, i, state), f"{score:.4g}")
+        for i, (name, state, score) in enumerate(each)
     ]
     return cards.Table(
         "State variables", ("variable", "state", f"score {told['unit']}".strip()), rows

@@ -56,7 +56,7 @@ def causes(
         moved = np.repeat(state[None], draws, axis=0)
         moved[:, i] = pool[:, i]
         after = _floored(agent.probabilities(moved))
-        effects[i] = (before * np.log(before / after)).sum(axis=1)
+        effects[i] = np.maximum((before * np.log(before / after)).sum(axis=1), 0)
     means = effects.mean(axis=1)
     again = generator.integers(draws, size=(200, draws))
     low, high = np.percentile(effects[:, again].mean(axis=2), (2.5, 97.5), axis=1)

@@ -153,7 +153,7 @@ def zipped(data: bytes) -> tuple[Network, Arrays]:
 
 def _has(archive: zipfile.ZipFile, name: str) -> bool:
     return any(
-        entry.filename == name and entry.file_size < 10_000_000 for entry in archive.infolist()
+        entry.filename == name and entry.file_size < LONGEST_WORDS for entry in archive.infolist()
     )
 
 

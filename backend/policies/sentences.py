@@ -23,17 +23,20 @@ def listed(names: Sequence[str]) -> str:
 def why(
     action: str,
     names: Sequence[str],
-    units: Sequence[str],
-    state: np.ndarray,
+    values: Sequence[str],
     sufficient: Sequence[int],
     share: float,
     chain: Sequence[dict[str, Any]],
 ) -> list[str]:
-    """What the choice rests on, and what the action does next."""
+    """What the choice rests on, and what the action does next.
+
+    Args:
+        values: of the variables in the state, in words.
+    """
     if len(sufficient) == len(names):
         found = [f"The agent chooses “{action}” by all {len(names)} variables together."]
     elif sufficient:
-        held = [f"{names[i]} = {number(float(state[i]), units[i])}" for i in sufficient]
+        held = [f"{names[i]} = {values[i]}" for i in sufficient]
         found = [
             f"With {listed(held)} the agent chooses “{action}” in {share:.0%} of draws of all "
             "other variables."

@@ -30,6 +30,10 @@ from backend.threads import one_thread
 EPISODES = 20
 """Episodes that a trained agent's return is measured on."""
 WHAT = "training the agent"
+TIED = 1e-6
+"""Values that are closer than this are of equally good actions."""
+MARGIN = 0.05
+"""How far above the others a best action is to be, in standard deviations of all values."""
 _SIZES: dict[str, list[int]] = {"cartpole": [64, 64], "lunarlander": [128, 128]}
 _DQN: dict[str, dict[str, Any]] = {
     "lunarlander": {
@@ -190,12 +194,22 @@ def _iterated(environment: Environment, steps: int, progress: Progress) -> tuple
     for step in range(steps):
         if step % 50 == 0:
             progress(step, steps, WHAT)
-        loss = torch.nn.functional.smooth_l1_loss(module(x), y / spread, beta=0.05)
+        said = module(x)
+        loss = torch.nn.functional.smooth_l1_loss(said, y / spread, beta=0.05)
+        # One state with a wrong first choice can be a loop without end.
+        loss = loss + _too_close(said, y > -TIED).mean()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
     return Network(activation="relu", head="values", one_hot=True), _weights(module)
+
+
+def _too_close(said: torch.Tensor, best: torch.Tensor) -> torch.Tensor:
+    """[N]: how far the best of the best actions [N, A] is from standing `MARGIN` above others."""
+    top = said.masked_fill(~best, -torch.inf).max(dim=1).values
+    rest = said.masked_fill(best, -torch.inf).max(dim=1).values
+    return torch.relu(MARGIN - (top - rest))
 
 
 def best_values(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from backend.policies.explained import value_words
 from backend.policies.explanation import PolicyExplanation
 from components.figures import curves as removal
 from components.figures.frame import frame
@@ -132,7 +133,7 @@ def _interval(found: PolicyExplanation, colour: str) -> dict[str, Any] | None:
 
 def _label(found: PolicyExplanation, i: int, muted: str) -> str:
     told = found.values
-    value = f"{told['state'][i]:.3g} {told['units'][i]}".strip()
+    value = value_words(told, i, told["state"][i])
     name = escape(shorten(told["variable_names"][i], NAME_EM))
     return f'{name}<br><span style="font-size:11px;color:{muted}">{escape(value)}</span>'
 
@@ -141,7 +142,7 @@ def _hover(found: PolicyExplanation, i: int) -> str:
     told = found.values
     lines = [
         f"<b>{escape(told['variable_names'][i])}</b>",
-        f"value: {told['state'][i]:.6g} {escape(told['units'][i])}",
+        f"value: {escape(value_words(told, i, told['state'][i]))}",
         f"score: {float(found.arrays['scores'][i]):.6g} {escape(told['unit'])}",
     ]
     if "policy/low" in found.arrays:

@@ -305,8 +305,8 @@ def test_why_is_told_with_the_values_and_the_share():
         {"source": "speed", "target": "place", "step": 2, "effect": 1, "low": 1, "high": 1},
         {"source": "speed", "target": "reward", "step": 2, "effect": 1, "low": 1, "high": 1},
     ]  # fmt: skip
-    state = np.array([1.23456, -0.5, 0.0301])
-    assert sentences.why("push left", NAMES, UNITS, state, (2, 0), 0.964, links) == [
+    values = ("1.23 m", "-0.5", "0.0301 rad")
+    assert sentences.why("push left", NAMES, values, (2, 0), 0.964, links) == [
         "With angle = 0.0301 rad and place = 1.23 m the agent chooses “push left” in 96% of draws "
         "of all other variables.",
         "Against the other action it moves speed by 0.195 [0.19, 0.201] within a step.",
@@ -315,11 +315,11 @@ def test_why_is_told_with_the_values_and_the_share():
 
 
 def test_why_without_a_cause_and_with_all():
-    state = np.zeros(3)
-    assert sentences.why("wait", NAMES, UNITS, state, (), 0.97, []) == [
+    values = ("0 m", "0", "0 rad")
+    assert sentences.why("wait", NAMES, values, (), 0.97, []) == [
         "The agent chooses “wait” in 97% of the states it visits, whatever the variables are."
     ]
-    assert sentences.why("wait", NAMES, UNITS, state, (1, 0, 2), 1.0, []) == [
+    assert sentences.why("wait", NAMES, values, (1, 0, 2), 1.0, []) == [
         "The agent chooses “wait” by all 3 variables together."
     ]
 
