@@ -10,6 +10,7 @@ import streamlit as st
 from backend.explanation import Comparison
 from backend.policies import plan
 from backend.policies.explanation import Experience, PolicyExplanation, PolicyTarget, Variable
+from backend.policies.moment import telling_step
 from backend.policies.play_episode import frame
 from components import trained_here
 from components.figures import policy_actions
@@ -31,8 +32,8 @@ def picked(opened: Comparison, digest: str, experience: Experience, prefix: str)
     with right:
         episode = stepped(f"Episode, 1 to {len(episodes)}", episodes, now, f"{prefix}.episode")
         steps = arrays["steps"][arrays["episodes"] == episode]
-        middle = int(steps[len(steps) // 2])
-        explained = asked.step if asked.step is not None and episode == now else middle
+        telling = telling_step(experience, episode)
+        explained = asked.step if asked.step is not None and episode == now else telling
         explained = int(np.clip(explained, steps.min(), steps.max()))
     with left:
         at = _player(opened, digest, experience, episode, explained, prefix)
@@ -51,7 +52,7 @@ def picked(opened: Comparison, digest: str, experience: Experience, prefix: str)
         state = _state(asked, experience, experience.row(episode, at), prefix)
     wanted = st.session_state.pop(f"{prefix}.wanted", None)
     if wanted is None and asked.episode is None:
-        wanted = (episode, middle)
+        wanted = (episode, telling)
     update = {"action": action, "instead": instead, "state": state}
     if wanted is not None:
         update |= {"episode": wanted[0], "step": wanted[1]}

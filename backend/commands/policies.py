@@ -80,8 +80,8 @@ class Desk:
                 for name, (_, found) in zip(names, work.finish(engine, asked), strict=True)
             ]
             graph = plan.graph_request(comparison, digest)
-            whole = plan.fidelity_request(comparison, digest)
-            (_, learned), (_, causes) = work.finish(engine, [graph, whole])
+            [(_, learned)] = work.finish(engine, [graph])
+            causes = _of_causes(engine, plan.fidelity_request(comparison, digest))
         finally:
             engine.close()
         return {
@@ -91,7 +91,7 @@ class Desk:
             "learner": learned.values["learner"],
             "effects": _effects(explained),
             "fidelity": _fidelity(explained),
-            "causes_fidelity": {name: causes.values[name] for name in CAUSES},
+            "causes_fidelity": causes,
         }
 
     def table(self, outcome: dict[str, Any]) -> str:
@@ -108,11 +108,12 @@ class Desk:
                     f"inside the 90 % interval {said}"
                 )
         told = outcome["causes_fidelity"]
-        lines.append(
-            f"next action from {told['named']:.1f} local causes alone {told['causes']:.1%}; of all "
-            f"variables, tree {told['tree']:.1%}, logistic regression {told['logistic']:.1%}; "
-            f"most frequent action {told['always']:.1%}"
-        )
+        if told is not None:
+            lines.append(
+                f"next action from {told['named']:.1f} local causes alone {told['causes']:.1%}; of "
+                f"all variables, tree {told['tree']:.1%}, logistic regression "
+                f"{told['logistic']:.1%}; most frequent action {told['always']:.1%}"
+            )
         if outcome["fidelity"] is not None:
             lines.append(f"the tree agrees with the agent in {outcome['fidelity']:.1%} of states")
         return "\n".join(lines)
@@ -130,6 +131,15 @@ def _experience(engine: Engine, comparison: Comparison) -> tuple[str, Experience
     )
     assert found is not None  # noqa: S101  finishing waits
     return found
+
+
+def _of_causes(engine: Engine, request: Request) -> dict[str, float] | None:
+    """How well causes tell the next action; None where there is nothing to tell."""
+    try:
+        [(_, found)] = work.finish(engine, [request])
+    except InputError:
+        return None
+    return {name: float(found.values[name]) for name in CAUSES}
 
 
 def _row(name: str, found: Explanation) -> dict[str, Any]:

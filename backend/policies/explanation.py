@@ -157,7 +157,7 @@ class PolicyTarget(Frozen):
     episode: Annotated[int, Field(ge=0)] | None = None
     """None is the first one."""
     step: Annotated[int, Field(ge=0)] | None = None
-    """None is the middle of the episode."""
+    """None is where the agent is most decided in the middle half of the episode."""
     state: tuple[float, ...] | None = None
     """A state set by hand, in place of that of the moment."""
     action: Annotated[int, Field(ge=0)] | None = None

@@ -14,7 +14,7 @@ import numpy as np
 
 from backend.policies.coding import coded
 from backend.policies.explanation import Variable
-from backend.policies.loco import best_degrees, polynomials
+from backend.policies.loco import best_degrees, polynomials, steadied
 from backend.policies.polynomial import Basis, Sums
 from backend.policies.transitions import Transitions
 
@@ -79,19 +79,25 @@ def _smooth(transitions: Transitions, present: np.ndarray, seed: int) -> Smooth:
     learned = ~transitions.held
     features = made.features(transitions.states[learned], transitions.actions[learned])
     targets = np.concatenate(transitions.targets(), axis=1)[learned]
-    sums = Sums.of(features, targets)
+    limited = np.concatenate(transitions.limited(reward=False), axis=1)[learned]
+    count = targets.shape[1]
+    sums = Sums.of(features, np.concatenate([targets, limited], axis=1))
     pooled = made.pooled(sums)
-    degrees = best_degrees(transitions, features, made, seed)
-    weights = np.zeros((features.shape[1], targets.shape[1]))
-    for j in range(targets.shape[1]):
+    every = steadied(transitions, features, reward=False)
+    degrees = best_degrees(transitions, features, made, every, seed)
+    weights = np.zeros((features.shape[1], count))
+    for j in range(count):
         kept = made.up_to(int(degrees[j]))
         for i in np.flatnonzero(~present[:-1, j]):
             kept &= made.without(int(i))
+        both = [j] if np.array_equal(targets[:, j], limited[:, j]) else [j, count + j]
         if present[-1, j]:
-            own = sums.ridge(np.repeat(kept, made.actions), [j])
+            own = sums.ridge(np.repeat(kept, made.actions), both)
         else:
-            own = np.repeat(pooled.ridge(kept, [j]), made.actions, axis=0)
-        weights[:, j] = own[:, 0]
+            own = np.repeat(pooled.ridge(kept, both), made.actions, axis=0)
+        # Of the fits to all changes and to those with far ones brought in, the nearer one.
+        apart = np.abs(features @ own - targets[:, [j]]).mean(axis=0)
+        weights[:, j] = own[:, int(apart.argmin())]
     return Smooth(made, weights)
 
 

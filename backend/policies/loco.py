@@ -99,16 +99,41 @@ def polynomials(transitions: Transitions) -> Basis:
     return basis(transitions.states[learned], actions, degree, transitions.still[:-1], binary)
 
 
+def steadied(transitions: Transitions, features: np.ndarray, reward: bool = True) -> np.ndarray:
+    """[N, S + 1] targets: each as it is, or with its rare far values brought in.
+
+    Of the two fits that is taken which is nearer to most rows, by the median of the absolute error.
+
+    Args:
+        features: of the rows that are not held out.
+        reward: whether the reward may be limited, too.
+    """
+    learned = ~transitions.held
+    plain = np.concatenate(transitions.targets(), axis=1)
+    limited = np.concatenate(transitions.limited(reward), axis=1)
+    other = np.flatnonzero((plain != limited).any(axis=0))
+    if not len(other):
+        return plain
+    both = np.concatenate([plain[learned][:, other], limited[learned][:, other]], axis=1)
+    chosen = np.ones(features.shape[1], dtype=bool)
+    said = features @ Sums.of(features, both).ridge(chosen, range(both.shape[1]))
+    apart = np.abs(said - np.tile(both[:, : len(other)], 2))
+    errors = np.median(apart, axis=0).reshape(2, -1)
+    nearer = other[errors[1] < errors[0]]
+    plain[:, nearer] = limited[:, nearer]
+    return plain
+
+
 def best_degrees(
-    transitions: Transitions, features: np.ndarray, made: Basis, seed: int
+    transitions: Transitions, features: np.ndarray, made: Basis, targets: np.ndarray, seed: int
 ) -> np.ndarray:
     """[S + 1] int: for each target, the degree that does best on rows left out of the fit.
 
     Args:
-        features: of the rows that are not held out.
+        features: of the rows that are not held out. targets: [N, S + 1], of all rows.
     """
     learned = np.flatnonzero(~transitions.held)
-    y = np.concatenate(transitions.targets(), axis=1)[learned]
+    y = targets[learned]
     kinds = np.unique(transitions.groups[learned])
     drawn = np.random.default_rng(seed).permutation(kinds)
     tried = np.isin(transitions.groups[learned], drawn[: max(1, int(TRIED * len(kinds)))])
@@ -142,13 +167,13 @@ def _ridge_errors(
         tried = transitions.held
     fit_on = made.features(transitions.states[learned], transitions.actions[learned])
     try_on = made.features(transitions.states[tried], transitions.actions[tried])
-    changes = np.concatenate(transitions.targets(), axis=1)
+    changes = steadied(transitions, fit_on)
     count = changes.shape[1]
     # Columns from `count` on are the values after, of which a variable's own past is left out.
     targets = np.concatenate([changes, transitions.next_states], axis=1)
     sums = Sums.of(fit_on, targets[learned])
     pooled = made.pooled(sums)
-    degrees = best_degrees(transitions, fit_on, made, seed)
+    degrees = best_degrees(transitions, fit_on, made, changes, seed)
     floor = floors(transitions)
 
     def errors(products: np.ndarray, own: int | None = None, action: bool = True) -> np.ndarray:

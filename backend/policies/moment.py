@@ -95,13 +95,29 @@ def _row(experience: Experience, target: PolicyTarget) -> int:
         raise InputError(
             f"There is no episode {episode}.", todo=f"Choose from {known[0]} to {known[-1]}."
         )
-    step = int(there[len(there) // 2]) if target.step is None else target.step
+    step = telling_step(experience, episode) if target.step is None else target.step
     if step not in there:
         raise InputError(
             f"Episode {episode} has no step {step}.",
             todo=f"Choose from {there.min()} to {there.max()}.",
         )
     return experience.row(episode, step)
+
+
+def telling_step(experience: Experience, episode: int) -> int:
+    """The step in the middle half of an episode at which the agent is most decided.
+
+    That is where the two highest outputs are furthest apart; without an agent it is the middle.
+    """
+    rows = np.flatnonzero(experience.arrays["episodes"] == episode)
+    steps = experience.arrays["steps"][rows]
+    agent, count = agent_of(experience), len(rows)
+    if agent is None or len(experience.action_names) < 2:
+        return int(steps[count // 2])
+    half = rows[count // 4 : max(count // 4 + 1, 3 * count // 4)]
+    outputs = np.sort(agent.outputs(experience.arrays["states"][half]), axis=1)
+    best = int((outputs[:, -1] - outputs[:, -2]).argmax())
+    return int(experience.arrays["steps"][half[best]])
 
 
 def _given(experience: Experience, state: tuple[float, ...]) -> np.ndarray:

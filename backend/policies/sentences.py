@@ -73,6 +73,8 @@ def why_not(
     found_states: int,
 ) -> list[str]:
     """What differs after H steps, and which states would have led to the other action."""
+    if action == instead:
+        return [f"There is no other action than “{action}”."]
     horizon = len(difference.expected) - 1
     total, low, high = (
         float(each[-1, -1]) for each in (difference.expected, difference.low, difference.high)
@@ -93,11 +95,11 @@ def why_not(
     if not found_states:
         found.append(f"In no visited state does the agent choose “{instead}”.")
     else:
+        # None stands out where the states differ in nothing that is compared.
         order = [i for i in np.argsort(-importance, kind="stable") if importance[i] > 0]
         parts = [f"{names[i]} ({importance[i]:.0%})" for i in order[:3]]
-        found.append(
-            f"{found_states} states near this one lead to “{instead}”; they change {listed(parts)}."
-        )
+        said = f"{found_states} states near this one lead to “{instead}”"
+        found.append(f"{said}; they change {listed(parts)}." if parts else f"{said}.")
     return found
 
 
@@ -105,6 +107,8 @@ def what_if(
     action: str, instead: str, names: Sequence[str], path: Path, true: np.ndarray | None
 ) -> list[str]:
     """How far the imagined path after the other action is from the true one."""
+    if action == instead:
+        return []
     if true is None:
         return ["The true environment cannot be put into this state: there is no path to compare."]
     steps = len(true)

@@ -24,6 +24,8 @@ STILL = 1e-9
 """A deviation under this, relative to the size of the values, is none."""
 RARE = 15
 """Rows that a value of a binary variable or an action needs."""
+FAR = 8.0
+"""Half-widths from the median beyond which a change counts as no larger."""
 BLOCK = 50
 """Transitions that are held out together where there are few episodes."""
 
@@ -91,6 +93,27 @@ class Transitions:
                 before = 0.0 if self.values else self.states[:, j]
                 found.append((self.next_states[:, j] - before)[:, None])
         return [*found, self.rewards[:, None]]
+
+    def limited(self, reward: bool = True) -> list[np.ndarray]:
+        """`targets`, numeric ones brought within `FAR` half-widths of their median.
+
+        A few crashes or jumps would else be all that a squared error sees. The half-width is half
+        of what the middle 68 % of the rows that are not held out span; where that is nothing, a
+        target is left as it is.
+
+        Args:
+            reward: whether the reward is limited, too.
+        """
+        found = []
+        for j, target in enumerate(self.targets()):
+            last = j == len(self.variables)
+            if (last and not reward) or (not last and self.variables[j].kind != "numeric"):
+                found.append(target)
+                continue
+            low, middle, high = np.percentile(target[~self.held], (16, 50, 84))
+            reach = FAR * (high - low) / 2
+            found.append(np.clip(target, middle - reach, middle + reach) if reach > 0 else target)
+        return found
 
     def columns(self) -> tuple[slice, ...]:
         """The columns of each target where `targets` are put beside one another."""

@@ -22,13 +22,19 @@ def made():
     return world()
 
 
-def test_without_words_it_is_the_middle_of_the_first_episode_and_the_agents_choice(made):
+def test_without_words_it_is_where_the_agent_is_most_decided_and_its_choice(made):
     at = moment(made, PolicyTarget())
-    assert (at.episode, at.step, at.row) == (0, 25, 25)
-    np.testing.assert_array_equal(at.state, made.arrays["states"][25])
+    # The agent's margin is its level: the largest of the middle half of the first episode.
+    level = np.abs(made.arrays["states"][12:37, LEVEL])
+    assert (at.episode, at.step, at.row) == (0, 12 + level.argmax(), 12 + level.argmax())
+    np.testing.assert_array_equal(at.state, made.arrays["states"][at.row])
     chosen = agent_of(made).act(at.state[None])[0]
     assert (at.action, at.instead) == (chosen, 1 - chosen)
     assert at.probabilities.sum() == pytest.approx(1)
+
+
+def test_without_an_agent_it_is_the_middle():
+    assert moment(world(known=False), PolicyTarget(episode=3)).step == 25
 
 
 def test_an_episode_a_step_and_both_actions_are_taken_as_asked(made):

@@ -331,6 +331,18 @@ def paths(total, low, high, steps=4):
     return Path(expected, under, over)
 
 
+def test_of_one_action_alone_there_is_nothing_to_set_against():
+    path = paths(0, 0, 0)
+    found = sentences.why_not("up", "up", NAMES, UNITS, path, [], np.zeros(3), 5)
+    assert found == ["There is no other action than “up”."]
+    assert sentences.what_if("up", "up", NAMES, path, None) == []
+
+
+def test_states_that_differ_in_nothing_compared_are_counted_only():
+    found = sentences.why_not("up", "down", NAMES, UNITS, paths(2, 1, 3), [], np.zeros(3), 5)
+    assert found[-1] == "5 states near this one lead to “down”."
+
+
 def test_why_not_tells_the_difference_and_what_would_change_it():
     carried = [{"variable": "place", "share": 0.75}, {"variable": "speed", "share": 0.25}]
     given = ("push left", "wait", NAMES, UNITS)

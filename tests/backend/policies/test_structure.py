@@ -14,7 +14,7 @@ from backend.policies.explanation import PolicyTarget, Variable
 from backend.policies.learn_graph import LearnGraph
 from backend.policies.learners import LEARNERS
 from backend.policies.learning import learn
-from backend.policies.loco import holm, loco, worse
+from backend.policies.loco import holm, loco, polynomials, steadied, worse
 from backend.policies.polynomial import PENALTY, Sums, basis, highest_degree
 from backend.policies.structure import Structure
 from backend.policies.structure_metrics import scores
@@ -320,6 +320,47 @@ def test_the_degree_is_limited_by_rows_and_by_features():
     assert highest_degree(4, 2, 2520, 3) == 3
     assert highest_degree(20, 4, 10**6, 5) == 2
     assert highest_degree(9, 7, 10, 5) == 1
+
+
+def jumping(rows=3000, seed=0):
+    """Straight lines, but in a row of fifty `first` jumps far away."""
+    made = straight(rows, seed)
+    generator = np.random.default_rng([seed, 14])
+    after = made.arrays["next_states"].copy()
+    after[generator.random(rows) < 0.02, 0] += 60
+    return dataclasses.replace(made, arrays={**made.arrays, "next_states": after})
+
+
+def test_rare_far_changes_hide_no_edge():
+    transitions = prepare(jumping(), 0)
+    found = LEARNERS["loco"](transitions, 0)
+    np.testing.assert_array_equal(found.present, STRAIGHT == 1)
+    plain, limited = transitions.targets(), transitions.limited()
+    assert np.abs(plain[0]).max() > 50
+    low, middle, high = np.percentile(plain[0][~transitions.held], (16, 50, 84))
+    assert limited[0].max() == pytest.approx(middle + 8 * (high - low) / 2)
+    np.testing.assert_array_equal(limited[1], plain[1])
+    rewards = transitions.limited(reward=False)[-1]
+    np.testing.assert_array_equal(rewards, plain[-1])
+
+
+def test_an_exact_law_with_a_wide_range_is_left_as_it_is():
+    """Nine in ten rows hardly move; limiting the others would bend a straight line."""
+    generator = np.random.default_rng(0)
+    made = straight(2000)
+    speed = np.where(generator.random(2000) < 0.9, 0.01, 5) * generator.normal(size=2000)
+    states = made.arrays["states"].copy()
+    states[:, 1] = speed
+    after = made.arrays["next_states"].copy()
+    after[:, 0] = states[:, 0] + states[:, 1]
+    arrays = {**made.arrays, "states": states, "next_states": after}
+    transitions = prepare(dataclasses.replace(made, arrays=arrays), 0)
+    assert (transitions.limited()[0] != transitions.targets()[0]).any()
+    basis = polynomials(transitions)
+    learned = ~transitions.held
+    features = basis.features(transitions.states[learned], transitions.actions[learned])
+    np.testing.assert_array_equal(steadied(transitions, features)[:, 0],
+                                  transitions.targets()[0][:, 0])  # fmt: skip
 
 
 # Other learners
