@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, cast
 
@@ -11,10 +11,11 @@ import streamlit as st
 from backend.explanation import Explanation, Request
 from components.compare import Item, pick
 from components.figures import render
-from components.picture import picture
+from components.picture import Draw, picture
 from components.plain import plain
 from components.session import engine
 
+SCORES = "Scores"
 MIME = {
     "png": "image/png",
     "svg": "image/svg+xml",
@@ -46,8 +47,18 @@ class Files(Protocol):
         """The command line that gives the explanation again."""
 
 
-def panel(compared: Sequence[Item], family: str, files: Files, prefix: str) -> None:
-    """Pick a result, then download its figure, its numbers or its card."""
+def panel(
+    compared: Sequence[Item],
+    family: str,
+    files: Files,
+    prefix: str,
+    more: Mapping[str, Mapping[str, Draw]] | None = None,
+) -> None:
+    """Pick a result, then download its figure, its numbers or its card.
+
+    Args:
+        more: further figures of an explainer, by its id and what each shows.
+    """
     done = [item for item in compared if item.explanation is not None]
     if not done:
         st.info("Nothing to export yet.", icon=":material/download:")
@@ -57,12 +68,14 @@ def panel(compared: Sequence[Item], family: str, files: Files, prefix: str) -> N
         "Figure theme", ("light", "dark"), default="light", required=True, key=f"{prefix}.theme"
     )
     found = cast(Explanation, item.explanation)
+    draw, shows = _which((more or {}).get(item.request.explainer, {}), prefix)
     given = engine().get_input(family, item.request.input)
     name = f"{item.request.explainer}-{found.source().key[:12]}"
     with st.container(horizontal=True):
         for kind, hint in render.capabilities().items():
             if kind != "json":
-                _button(name, kind, partial(picture, found, kind, str(theme)), hint)
+                make = partial(picture, found, kind, str(theme), draw)
+                _button(f"{name}{shows}", kind, make, hint)
     with st.container(horizontal=True):
         _button(name, "csv", partial(files.numbers, found))
         _button(name, "json", partial(files.values, found))
@@ -80,6 +93,18 @@ def panel(compared: Sequence[Item], family: str, files: Files, prefix: str) -> N
     if given is not None:
         st.caption("The command that reproduces this result:")
         st.code(files.command(found.source().request, given), language="bash", wrap_lines=True)
+
+
+def _which(further: Mapping[str, Draw], prefix: str) -> tuple[Draw | None, str]:
+    """The figure that is taken away, and what its file's name tells of it."""
+    if not further:
+        return None, ""
+    shown = st.segmented_control(
+        "Figure", (SCORES, *further), default=SCORES, required=True, key=f"{prefix}.figure"
+    )
+    if shown is None or shown == SCORES:
+        return None, ""
+    return further[shown], f"-{shown.lower().replace(' ', '-')}"
 
 
 def _button(

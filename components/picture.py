@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from backend.catalogue import find
 from backend.explanation import Explanation
 from backend.settings import settings
 
+Draw = Callable[[Any, str, str], Any]
+"""A figure of an explanation, in a theme and under a title."""
 
-def picture(explanation: Explanation, format: str, theme: str = "light") -> bytes:
-    """The default figure of an explanation as png, svg, pdf, html or json."""
+
+def picture(
+    explanation: Explanation, format: str, theme: str = "light", draw: Draw | None = None
+) -> bytes:
+    """A figure of an explanation as png, svg, pdf, html or json.
+
+    Args:
+        draw: which one; without it, the one that shows the explanation as a whole.
+    """
     from components.figures import figure
     from components.figures.render import render
 
@@ -23,4 +35,5 @@ def picture(explanation: Explanation, format: str, theme: str = "light") -> byte
         "Created": source.created,
     }
     limit = settings().export_timeout_s
-    return render(figure(explanation, theme, title), format, metadata=metadata, timeout_s=limit)
+    drawn = (draw or figure)(explanation, theme, title)
+    return render(drawn, format, metadata=metadata, timeout_s=limit)

@@ -15,11 +15,12 @@ from backend.policies import plan, read_agent
 from backend.policies.causal_xrl import CausalXRL
 from backend.policies.environment import OWN, find
 from backend.policies.explanation import Experience, PolicyExplanation, PolicyTarget, Training
+from backend.policies.structure import SURE
 from backend.policies.structure_metrics import differing
 from backend.settings import settings
 from components import compare, policy_source, policy_views
 from components.compare import Item
-from components.figures import policy_bars, policy_graph
+from components.figures import policy_bars
 from components.forms import form
 from components.plain import plain
 from components.session import engine, theme_name
@@ -221,7 +222,7 @@ def _graphs(shown: Sequence[Shown]) -> None:
 
 def _edges(found: PolicyExplanation) -> tuple[np.ndarray, np.ndarray]:
     present: np.ndarray = found.arrays["graph/present"] > 0
-    return present, np.asarray(found.arrays["graph/support"] >= policy_graph.SURE)
+    return present, np.asarray(found.arrays["graph/support"] >= SURE)
 
 
 def _named(found: PolicyExplanation, edges: Sequence[tuple[int, int]]) -> str:

@@ -21,6 +21,7 @@ from components.agree import Ranked
 from components.compare import Item
 from components.figures import policy_bars, policy_graph, policy_paths, policy_terms
 from components.judge import Board
+from components.picture import Draw
 from components.plain import plain
 from components.session import theme_name
 
@@ -61,6 +62,19 @@ def limits(items: Sequence[Item]) -> dict[str, float]:
         unit: policy_bars.largest([one for one in shown if one.values["unit"] == unit])
         for unit in units
     }
+
+
+FIGURES: dict[str, dict[str, Draw]] = {
+    CausalXRL.id: {
+        "Causal graph": policy_graph.graph,
+        "Graph at this moment": lambda found, theme, title: policy_graph.graph(
+            found, theme, title, local=True
+        ),
+        "Paths": policy_paths.paths,
+        "Difference of paths": policy_paths.contrast,
+    }
+}
+"""Figures of an explainer beside its bars, for export."""
 
 
 def ranked(items: Sequence[Item]) -> list[Item]:
@@ -211,10 +225,10 @@ def _clicked(edges: Sequence[policy_graph.Edge], key: str) -> int | None:
 def _edge(found: PolicyExplanation, edge: policy_graph.Edge, experience: Experience) -> None:
     told = found.values
     unit = [*told["units"], ""][edge.target]
-    strength = "log error ratio" if told["learner"] in ("loco", "fcit") else "strength"
     st.markdown(
         f"Effect **{edge.effect:.3g} {plain(unit)}** [{edge.low:.3g}, {edge.high:.3g}] · "
-        f"{strength} {edge.strength:.3g} · in {edge.support:.0%} of the bootstraps"
+        f"{policy_graph.strength_name(found)} {edge.strength:.3g} · in {edge.support:.0%} of the "
+        "bootstraps"
     )
     rows = supporting(experience, edge.source, edge.target, edge.effect)[:MOST_ROWS]
     st.caption(

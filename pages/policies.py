@@ -178,4 +178,4 @@ if tabs["Agreement"].open:
         agree.agree(compared, policy_views.RANKED, f"{PREFIX}.agree")
 if tabs["Export"].open:
     with tabs["Export"]:
-        export.panel(done, "policies", files, f"{PREFIX}.export")
+        export.panel(done, "policies", files, f"{PREFIX}.export", policy_views.FIGURES)

@@ -135,9 +135,8 @@ def _experience(engine: Engine, comparison: Comparison) -> tuple[str, Experience
 
 def _of_causes(engine: Engine, request: Request) -> dict[str, float] | None:
     """How well causes tell the next action; None where there is nothing to tell."""
-    try:
-        [(_, found)] = work.finish(engine, [request])
-    except InputError:
+    [found] = work.attempt(engine, [request])
+    if isinstance(found, str):
         return None
     return {name: float(found.values[name]) for name in CAUSES}
 

@@ -75,10 +75,13 @@ def imagine(
     found = np.zeros((horizon + 1, len(states), size))
     found[0, :, :-1] = states
     for step in range(horizon):
-        for number in np.flatnonzero(alive):
-            one = states[[number]]
-            taken = np.array([action]) if step == 0 else agent.act(one)
-            after, reward = models.follow(one, taken, model=int(number))
+        going = np.flatnonzero(alive)
+        taken = np.full(len(states), action)
+        if step and len(going):  # asked once: a forest that stands in takes its time
+            taken[going] = agent.act(states[going])
+        for number in going:
+            one, own = states[[number]], taken[[number]]
+            after, reward = models.follow(one, own, model=int(number))
             states[number], totals[number] = after[0], totals[number] + reward[0]
         alive &= ~models.ended(states)
         found[step + 1, :, :-1], found[step + 1, :, -1] = states, totals

@@ -10,12 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from backend.policies.explanation import PolicyExplanation
+from backend.policies.structure import SURE
 from components.figures.frame import frame
 from components.figures.palette import Theme, escape, shorten
 from components.figures.palette import theme as theme_of
 
-SURE = 0.9
-"""Share of bootstraps from which on an edge is drawn whole."""
 NAME_EM = 9.0
 ROW = 52
 WIDEST, THINNEST = 7.0, 1.2
@@ -63,6 +62,11 @@ def name(found: PolicyExplanation, edge: Edge) -> str:
     """An edge in words."""
     sources, targets = found.values["source_names"], found.values["target_names"]
     return f"{sources[edge.source]} → next {targets[edge.target]}"
+
+
+def strength_name(found: PolicyExplanation) -> str:
+    """What the strength of an edge is, by the learner."""
+    return "log error ratio" if found.values["learner"] in ("loco", "fcit") else "strength"
 
 
 def graph(
@@ -202,7 +206,7 @@ def _hover(found: PolicyExplanation, edge: Edge) -> str:
         [
             f"<b>{escape(name(found, edge))}</b>",
             f"effect: {edge.effect:.3g} [{edge.low:.3g}, {edge.high:.3g}]",
-            f"log error ratio: {edge.strength:.3g}",
+            f"{strength_name(found)}: {edge.strength:.3g}",
             f"in {edge.support:.0%} of the bootstraps",
         ]
     )
