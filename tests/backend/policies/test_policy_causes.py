@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backend.policies import sentences
-from backend.policies.acting import acting
+from backend.policies.acting import acting, stand_in
 from backend.policies.agent import agent_of
 from backend.policies.counterfactual_states import counterfactual_states
 from backend.policies.effects import fit_models
@@ -157,6 +157,21 @@ def test_the_share_that_is_kept_is_counted_over_the_draws():
     assert kept_share(rule, state, 1, pool, []) == pytest.approx(0.5, abs=0.01)
     assert kept_share(rule, state, 1, pool, [0]) == pytest.approx(norm.cdf(1), abs=0.01)
     assert kept_share(rule, state, 1, pool, [0, 1]) == 1.0
+
+
+@pytest.mark.parametrize("rows", [1, 400, 1500])
+def test_the_flat_forest_says_what_the_forest_says(rows):
+    made = world(known=False)
+    found = stand_in(made, 0)
+    states = np.random.default_rng(0).normal(size=(rows, 5)).astype(np.float32)
+    expected = found.forest.predict_proba(states)
+    np.testing.assert_allclose(found.probabilities(states), expected, atol=1e-12)
+    np.testing.assert_allclose(found.flat.shares(states), expected, atol=1e-12)
+    kept = dataclasses.replace(
+        made, arrays={**made.arrays, "actions": np.full_like(made.arrays["actions"], 1)}
+    )
+    alone = stand_in(kept, 0).probabilities(states)
+    np.testing.assert_array_equal(alone, np.tile([0.0, 1.0], (rows, 1)))
 
 
 def test_where_no_agent_is_known_a_forest_stands_in_and_says_so():
