@@ -80,9 +80,9 @@ def test_on_a_phone_the_player_and_the_graph_fit_and_go_by_the_keyboard(
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     settled(page)
     before = picture(page)
-    handle = page.get_by_role("slider", name="Step")
-    shown = int(handle.get_attribute("aria-valuenow") or -1)
-    handle.focus()
+    said = page.get_by_text(re.compile(r"^Step \d+:")).text_content()
+    shown = int(re.findall(r"\d+", str(said))[0])
+    page.get_by_role("slider", name="Step").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(re.compile(rf"^Step {shown + 1}:"))).to_be_visible()
     expect(page.get_by_test_id("stImage").locator("img")).not_to_have_attribute("src", before)
@@ -154,7 +154,9 @@ def test_scores_and_files(link: str, context: BrowserContext, tmp_path: Path) ->
     bars = download(page, "PNG", tmp_path)
     assert bars.read_bytes().startswith(b"\x89PNG")
     settled(page)
-    page.get_by_text("Causal graph", exact=True).last.click()
+    figures = page.get_by_test_id("stButtonGroup").filter(has_text="Difference of paths")
+    figures.get_by_text("Causal graph", exact=True).click()
+    page.wait_for_timeout(1_000)  # the page is drawn anew a moment after the click
     settled(page)
     graph = download(page, "PNG", tmp_path)
     assert graph.name.endswith("-causal-graph.png")
