@@ -68,7 +68,7 @@ def bars(
         showgrid=False,
         ticks="",
     )
-    drawn = frame(figure, look, title, [moment_words(told)], 86 + ROW * len(rows))
+    drawn = frame(figure, look, title, moment_words(told), 86 + ROW * len(rows))
     return drawn.update_layout(bargap=0.35)
 
 
@@ -80,18 +80,18 @@ def largest(found: Sequence[PolicyExplanation]) -> float:
     return max(sizes, default=0.0) or 1.0
 
 
-def moment_words(told: Mapping[str, Any]) -> str:
-    """Which choice is explained, in a sentence."""
+def moment_words(told: Mapping[str, Any]) -> list[str]:
+    """Which choice is explained: where it was made and what it was, a line each."""
     actions = told["action_names"]
     where = "A state set by hand"
     if told["episode"] is not None:
         where = f"Episode {told['episode']}, step {told['step']}"
-    said = f"{where}: why “{actions[told['action']]}”"
+    said = f"Why “{actions[told['action']]}”"
     if told["instead"] != told["action"]:
         said += f" and not “{actions[told['instead']]}”"
     probabilities = told["probabilities"]
     sure = "" if probabilities is None else f" p = {probabilities[told['action']]:.2g}."
-    return f"{said}?{sure}"
+    return [where, f"{said}?{sure}"]
 
 
 def curves(scores: Mapping[str, PolicyExplanation], operator: str, theme: str) -> go.Figure:

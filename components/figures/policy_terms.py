@@ -83,7 +83,7 @@ def terms(found: PolicyExplanation, theme: str = "light", title: str = "") -> go
         showgrid=False,
         ticks="",
     )
-    notes = [moment_words(told), *found.notes]
+    notes = [*moment_words(told), *found.notes]
     if told["sufficient"]:
-        notes.insert(1, "Filled: the fewest terms that outweigh those against it.")
+        notes.insert(2, "Filled: the fewest terms that outweigh those against it.")
     return frame(figure, look, title, notes, 96 + ROW * len(rows)).update_layout(bargap=0.35)

@@ -81,11 +81,13 @@ def test_equal_limits_make_equal_scores_equally_long(found, saliency):
 
 def test_the_moment_is_told(found):
     told = found.values
-    words = policy_bars.moment_words(told)
+    where, why = policy_bars.moment_words(told)
     action, instead = (told["action_names"][told[k]] for k in ("action", "instead"))
-    assert words.startswith(f"Episode 1, step 9: why “{action}” and not “{instead}”? p = ")
+    assert where == "Episode 1, step 9"
+    assert why.startswith(f"Why “{action}” and not “{instead}”? p = ")
     by_hand = told | {"episode": None, "step": None, "probabilities": None}
-    assert policy_bars.moment_words(by_hand).startswith("A state set by hand: why")
+    words = policy_bars.moment_words(by_hand)
+    assert words == ["A state set by hand", f"Why “{action}” and not “{instead}”?"]
 
 
 def test_names_from_a_table_are_no_markup(found):
